@@ -1,0 +1,244 @@
+package worqr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+	"github.com/rs/zerolog"
+
+	"github.com/worqr/worqr-go/events"
+)
+
+// protocol is the version of keys and scripts. A mesh refuses a worker that speaks another one.
+const protocol = "1"
+
+const (
+	chunkTasks = 500     // tasks in one enqueue, and processes in one step of anything
+	chunkBytes = 1 << 20 // bytes in one enqueue, unless one task alone has more
+)
+
+// Config of a Mesh. The zero value works.
+type Config struct {
+	// Namespace keeps meshes apart that share a Redis: 1 to 64 of A-Z a-z 0-9 . _ -. Default "worqr".
+	Namespace string
+	// Subscribe dials the connection for notifications, each call a new one. Default: as the pool dials.
+	Subscribe func(ctx context.Context) (redis.Conn, error)
+	// MaxTask is the most bytes that a task may have. Default 16 MiB.
+	MaxTask int
+	// WaitForRedis makes Open and Start wait for a Redis that does not answer until their context ends. By default they
+	// fail at once. A running worker survives outages either way.
+	WaitForRedis bool
+	// AllowEviction accepts a Redis with a memory limit that evicts keys, and with it the loss of tasks and heartbeats.
+	AllowEviction bool
+	// Logger gets what nobody can return to. The zero value is silent.
+	Logger zerolog.Logger
+}
+
+// Mesh is a client of all the queues under one namespace. Its methods may be called from any goroutine.
+type Mesh struct {
+	cfg      Config
+	keys     keyspace
+	cmd      commander
+	owned    *redis.Pool // closed by Close; nil when the caller gave the pool
+	dial     func(context.Context) (redis.Conn, error)
+	database atomic.Int64 // -1: not known yet
+	listener *events.Listener
+
+	ctx    context.Context // ends at Close
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup // the listener's goroutine
+
+	mu        sync.Mutex
+	noted     map[string]bool // queues that this client has put into the list of queues
+	workers   map[*Worker]bool
+	listening bool
+	closed    bool
+}
+
+// Open dials the Redis of a URL (redis://, rediss:// or unix://, with user, password and database) and runs Check.
+// Errors: ErrConfig for a URL or configuration that is refused; what the connection answered; see Check.
+func Open(ctx context.Context, url string, cfg Config) (*Mesh, error) {
+	dial, db, err := dialer(url)
+	if err != nil {
+		return nil, failed(err, "open")
+	}
+	m, err := newMesh(newPool(dial), dial, cfg)
+	if err != nil {
+		return nil, failed(err, "open")
+	}
+	m.owned = m.cmd.pool
+	m.database.Store(int64(db))
+	if err := m.patiently(ctx, m.Check); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return m, nil
+}
+
+// New makes a Mesh on a pool of the caller's, which stays the caller's to close. With a nil pool it makes one that dials
+// as cfg.Subscribe does. It does no I/O and starts nothing; call Check to have faults of the server found early.
+// Errors: ErrConfig.
+func New(pool *redis.Pool, cfg Config) (*Mesh, error) {
+	var dial func(context.Context) (redis.Conn, error)
+	owned := false
+	switch {
+	case pool != nil && pool.DialContext != nil:
+		dial = pool.DialContext
+	case pool != nil && pool.Dial != nil:
+		dial = func(context.Context) (redis.Conn, error) { return pool.Dial() }
+	case cfg.Subscribe != nil:
+		dial = cfg.Subscribe
+		if pool == nil {
+			pool, owned = newPool(dial), true
+		}
+	default:
+		return nil, failed(fmt.Errorf("%w: pool: it has no Dial, and Subscribe is nil; give one of them", ErrConfig), "new")
+	}
+	m, err := newMesh(pool, dial, cfg)
+	if err != nil {
+		return nil, failed(err, "new")
+	}
+	if owned {
+		m.owned = pool
+	}
+	return m, nil
+}
+
+func newMesh(pool *redis.Pool, dial func(context.Context) (redis.Conn, error), cfg Config) (*Mesh, error) {
+	if cfg.Namespace == "" {
+		cfg.Namespace = "worqr"
+	}
+	if cfg.MaxTask < 0 {
+		return nil, fmt.Errorf("%w: MaxTask: %d is below 0", ErrConfig, cfg.MaxTask)
+	}
+	if cfg.MaxTask == 0 {
+		cfg.MaxTask = 16 << 20
+	}
+	if cfg.Subscribe == nil {
+		cfg.Subscribe = dial
+	}
+	keys, err := newKeyspace(cfg.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	m := &Mesh{
+		cfg: cfg, keys: keys, cmd: commander{pool}, dial: dial,
+		noted: map[string]bool{}, workers: map[*Worker]bool{},
+	}
+	m.database.Store(-1)
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.listener, err = events.New(events.Config{
+		Dial: cfg.Subscribe, Namespace: cfg.Namespace, Database: m.db, Logger: cfg.Logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	return m, nil
+}
+
+// Close ends the mesh's workers as Worker.Fail does, its listener, and the connections that it made. Calling it again
+// does nothing.
+func (m *Mesh) Close() error {
+	m.mu.Lock()
+	m.closed = true
+	workers := m.workers
+	m.workers = map[*Worker]bool{}
+	m.mu.Unlock()
+	var errs []error
+	for w := range workers {
+		errs = append(errs, w.Fail(m.ctx))
+	}
+	m.cancel()
+	m.tasks.Wait()
+	if m.owned != nil {
+		errs = append(errs, m.owned.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Listener answers what receives the mesh's notifications, and starts it. It ends with the mesh.
+func (m *Mesh) Listener() *events.Listener {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.listening && !m.closed {
+		m.listening = true
+		m.tasks.Go(func() {
+			if err := m.listener.Run(m.ctx); err != nil {
+				m.cfg.Logger.Error().Err(err).Msg("worqr: the listener ended")
+			}
+		})
+	}
+	return m.listener
+}
+
+// patiently runs a step again while Redis does not answer, when the configuration says so.
+func (m *Mesh) patiently(ctx context.Context, step func(context.Context) error) error {
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := step(ctx)
+		var refusal redis.Error
+		if err == nil || !m.cfg.WaitForRedis || errors.Is(err, ErrConfig) || errors.As(err, &refusal) && !mayPass(refusal) {
+			return err
+		}
+		if sleep(ctx, jitter(pause)) != nil {
+			return err
+		}
+	}
+}
+
+// db finds the number of the database, which the names of channels carry. Where the server does not tell it is 0.
+func (m *Mesh) db(ctx context.Context) (int, error) {
+	if n := m.database.Load(); n >= 0 {
+		return int(n), nil
+	}
+	info, err := redis.String(m.cmd.read(ctx, "CLIENT", "INFO"))
+	var refusal redis.Error
+	if err != nil && !errors.As(err, &refusal) {
+		return 0, err
+	}
+	n := 0
+	for field := range strings.FieldsSeq(info) {
+		if value, ok := strings.CutPrefix(field, "db="); ok {
+			_, _ = fmt.Sscan(value, &n) // stays 0 when it is no number
+		}
+	}
+	m.database.Store(int64(n))
+	return n, nil
+}
+
+// mesh runs a script in the slot of the mesh.
+func (m *Mesh) mesh(ctx context.Context, s *script, args ...any) (any, error) {
+	db, err := m.db(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reply, _, err := m.cmd.eval(ctx, s, m.keys.mesh(), append([]any{m.keys.channels(db)}, args...))
+	return reply, err
+}
+
+// queue runs a script in the slot of a queue.
+func (m *Mesh) queue(ctx context.Context, s *script, queue string, args ...any) (any, error) {
+	reply, _, err := m.queueTold(ctx, s, queue, args...)
+	return reply, err
+}
+
+// queueTold is queue, and tells whether a copy before the one that was answered may have run.
+func (m *Mesh) queueTold(ctx context.Context, s *script, queue string, args ...any) (reply any, repeated bool, err error) {
+	db, err := m.db(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	return m.cmd.eval(ctx, s, m.keys.queue(queue), append([]any{m.keys.channels(db), queue}, args...))
+}
+
+// usable refuses a queue's name, or a mesh that was closed.
+func (m *Mesh) usable(queue string) error {
+	if m.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return checkQueue(queue)
+}

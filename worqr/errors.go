@@ -1,0 +1,124 @@
+package worqr
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// The errors that callers decide by, with errors.Is. Every error of this package names the operation and its subject
+// and wraps one of these, or the error of the connection.
+var (
+	// ErrEmpty: Take found no task.
+	ErrEmpty = errors.New("worqr: the queue is empty")
+	// ErrNotStarted: the worker was not started, so it can serve no queue.
+	ErrNotStarted = errors.New("worqr: the worker is not started: call Start or Run first")
+	// ErrStarted: the worker runs already.
+	ErrStarted = errors.New("worqr: the worker is started already")
+	// ErrNotWorking: the worker does not serve this queue; call StartWork first.
+	ErrNotWorking = errors.New("worqr: the worker does not serve the queue: call StartWork first")
+	// ErrFenced: this membership was taken out of the queue, by peers who found its worker dead or by hand. Its
+	// processes belong to others. The worker opens the queue again by itself.
+	ErrFenced = errors.New("worqr: fenced out of the queue")
+	// ErrLapsed: the worker could not renew its heartbeat in time, so its processes may belong to others. The daemon
+	// joins again as a new worker by itself.
+	ErrLapsed = errors.New("worqr: the worker has lapsed")
+	// ErrGone: what was named is not there: an unknown worker, or a process that is not in hand any more.
+	ErrGone = errors.New("worqr: gone")
+	// ErrCanceled is the cause of a process context whose task was cancelled.
+	ErrCanceled = errors.New("worqr: the task was cancelled")
+	// ErrStopping is the cause of a process context whose worker stops, or stops serving the queue.
+	ErrStopping = errors.New("worqr: the worker is stopping")
+	// ErrHandover is the cause of a process context whose task moves to another worker.
+	ErrHandover = errors.New("worqr: the task is handed over")
+	// ErrSettled: the process was finished or stopped before.
+	ErrSettled = errors.New("worqr: the process is settled already")
+	// ErrUnknown: the command was sent and no answer came, so it may or may not have taken effect.
+	ErrUnknown = errors.New("worqr: outcome unknown: the command was sent and no answer came")
+	// ErrInvalid: an argument is refused; nothing was done.
+	ErrInvalid = errors.New("worqr: invalid argument")
+	// ErrRedisFull: Redis is out of memory and evicts nothing; nothing was stored.
+	ErrRedisFull = errors.New("worqr: redis is full: raise maxmemory or drain the queues")
+	// ErrWrongType: one of the mesh's keys holds a value of another type, written by something else; nothing was done.
+	ErrWrongType = errors.New("worqr: a key of the mesh holds a foreign value")
+	// ErrClosed: the mesh or the worker was closed.
+	ErrClosed = errors.New("worqr: closed")
+	// ErrConfig: the configuration is refused, or contradicts the mesh or the server.
+	ErrConfig = errors.New("worqr: configuration")
+
+	errLost  = errors.New("the heartbeat is gone")
+	errAlive = errors.New("the worker has a heartbeat")
+)
+
+// words maps the first word of a failure that a script or Redis answers to a sentinel.
+var words = map[string]error{
+	"FENCED":    ErrFenced,
+	"LOST":      errLost,
+	"ALIVE":     errAlive,
+	"FULL":      ErrRedisFull,
+	"OOM":       ErrRedisFull,
+	"CONFIG":    ErrConfig,
+	"WRONGTYPE": ErrWrongType,
+}
+
+// passing are the server's answers that a later attempt may not meet.
+var passing = []string{"LOADING", "READONLY", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "UNBLOCKED"}
+
+// failed says which operation on what has failed. Sentinels lose their prefix inside, so it stands once.
+func failed(err error, format string, args ...any) error {
+	return &opError{fmt.Sprintf(format, args...), err}
+}
+
+type opError struct {
+	what string
+	err  error
+}
+
+func (e *opError) Error() string {
+	return "worqr: " + e.what + ": " + strings.ReplaceAll(e.err.Error(), "worqr: ", "")
+}
+
+func (e *opError) Unwrap() error { return e.err }
+
+// classify turns an answer of the server into an error of this package.
+func classify(err redis.Error) error {
+	text := err.Error()
+	word, _, _ := strings.Cut(text, " ")
+	if sentinel, ok := words[word]; ok {
+		return fmt.Errorf("%w: %s", sentinel, text)
+	}
+	// Redis 6.2 and miniredis wrap what a command inside a script answered.
+	for _, inner := range []string{"WRONGTYPE", "OOM"} {
+		if strings.Contains(text, inner+" ") {
+			return fmt.Errorf("%w: %s", words[inner], text)
+		}
+	}
+	return err
+}
+
+// mayPass tells whether the server refused for a reason that goes by.
+func mayPass(err redis.Error) bool {
+	word, _, _ := strings.Cut(err.Error(), " ")
+	for _, p := range passing {
+		if word == p {
+			return true
+		}
+	}
+	return false
+}
+
+// BatchError tells how far an Enqueue of more than one chunk came: the first Accepted tasks are stored.
+// Of the rest nothing is, unless Err is ErrUnknown: then one chunk of up to 500 may be.
+type BatchError struct {
+	Accepted int
+	Err      error
+}
+
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("%v (%d tasks were accepted before)", e.Err, e.Accepted)
+}
+
+// Unwrap answers what stopped the batch.
+func (e *BatchError) Unwrap() error { return e.Err }

@@ -1,0 +1,283 @@
+package worqr
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// ProcessInfo is a task in a worker's hands, as Redis has it.
+type ProcessInfo struct {
+	ID, Queue, Worker string
+	Token             int64 // rises with each take from the queue
+	Task              []byte
+}
+
+// WorkerInfo is a registered worker.
+type WorkerInfo struct {
+	ID       string
+	Host     string
+	PID      int
+	Version  string // of the Go module that it was built from, or "" when unknown
+	Started  time.Time
+	Capacity int
+	Labels   map[string]string
+	Alive    bool // it has a heartbeat
+}
+
+// Queues lists every queue in use, sorted: those with tasks, with workers, or used a short while ago.
+func (m *Mesh) Queues(ctx context.Context) ([]string, error) {
+	names, err := m.set(ctx, m.keys.mesh()+":queues")
+	if err != nil {
+		return nil, failed(err, "list queues")
+	}
+	return names, nil
+}
+
+// WorkingQueues lists the queues that a worker serves, sorted; none for one that is not registered.
+func (m *Mesh) WorkingQueues(ctx context.Context, worker string) ([]string, error) {
+	names, err := m.set(ctx, m.keys.mesh()+":workmap:"+worker)
+	if err != nil {
+		return nil, failed(err, "list the queues of worker %q", clip(worker))
+	}
+	return names, nil
+}
+
+// set reads a set in pages.
+func (m *Mesh) set(ctx context.Context, key string) ([]string, error) {
+	var names []string
+	for cursor := "0"; ; {
+		page, err := redis.Values(m.cmd.read(ctx, "SSCAN", key, cursor, "COUNT", chunkTasks))
+		if err != nil {
+			return nil, err
+		}
+		members, err := redis.Strings(page[1], nil)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, members...)
+		if cursor, err = redis.String(page[0], nil); err != nil || cursor == "0" {
+			slices.Sort(names)
+			return slices.Compact(names), err // SSCAN may name one twice
+		}
+	}
+}
+
+// Workers lists the registered workers, the oldest first: those that beat, and lapsed ones that no peer has reclaimed yet.
+func (m *Mesh) Workers(ctx context.Context) ([]WorkerInfo, error) {
+	workers := map[string]WorkerInfo{}
+	for cursor := "0"; ; {
+		page, err := redis.Values(m.mesh(ctx, rosterScript, cursor))
+		if err != nil {
+			return nil, failed(err, "list workers")
+		}
+		for row := range slices.Chunk(page[1:], 3) {
+			info, err := workerInfo(row)
+			if err != nil {
+				return nil, failed(err, "list workers")
+			}
+			workers[info.ID] = info
+		}
+		if cursor, _ = redis.String(page[0], nil); cursor == "0" {
+			break
+		}
+	}
+	list := make([]WorkerInfo, 0, len(workers))
+	for _, info := range workers {
+		list = append(list, info)
+	}
+	slices.SortFunc(list, func(a, b WorkerInfo) int { return cmp.Compare(a.ID, b.ID) }) // UUIDv7: by time
+	return list, nil
+}
+
+func workerInfo(row []any) (WorkerInfo, error) {
+	id, err := redis.String(row[0], nil)
+	if err != nil {
+		return WorkerInfo{}, err
+	}
+	left, err := redis.Int64(row[1], nil)
+	if err != nil {
+		return WorkerInfo{}, err
+	}
+	fields, err := redis.StringMap(row[2], nil)
+	if err != nil {
+		return WorkerInfo{}, err
+	}
+	info := WorkerInfo{
+		ID: id, Alive: left != -2, Host: fields["host"], Version: fields["version"], Labels: map[string]string{},
+	}
+	info.PID, _ = strconv.Atoi(fields["pid"])           // what a foreign client left out stays zero
+	info.Capacity, _ = strconv.Atoi(fields["capacity"]) // likewise
+	if us, err := strconv.ParseInt(fields["started"], 10, 64); err == nil {
+		info.Started = time.UnixMicro(us)
+	}
+	for field, value := range fields {
+		if label, ok := strings.CutPrefix(field, "label:"); ok {
+			info.Labels[label] = value
+		}
+	}
+	return info, nil
+}
+
+// Processes lists what is in hand of a queue, the oldest token first. It reads in pages, so what changes meanwhile may
+// be missing or stale.
+func (m *Mesh) Processes(ctx context.Context, queue string) ([]ProcessInfo, error) {
+	err := m.usable(queue)
+	var list []ProcessInfo
+	if err == nil {
+		list, err = m.holders(ctx, queue, "*", 1<<53)
+	}
+	if err != nil {
+		return nil, failed(err, "list the processes of queue %q", clip(queue))
+	}
+	return list, nil
+}
+
+// holders lists processes with a token up to the given one: all for "*", else the copies of one task by fingerprint.
+func (m *Mesh) holders(ctx context.Context, queue, fingerprint string, upTo int64) ([]ProcessInfo, error) {
+	roll, err := m.roll(ctx, queue)
+	if err != nil {
+		return nil, err
+	}
+	var list []ProcessInfo
+	for _, who := range roll.members {
+		if who.held == 0 {
+			continue
+		}
+		held, err := m.held(ctx, queue, who.id, fingerprint)
+		if err != nil {
+			return list, err
+		}
+		for _, p := range held {
+			if p.Token <= upTo {
+				list = append(list, p)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b ProcessInfo) int { return cmp.Compare(a.Token, b.Token) })
+	return list, nil
+}
+
+// held lists the processes of one membership: see held.lua for the fingerprint.
+func (m *Mesh) held(ctx context.Context, queue, membership, fingerprint string) ([]ProcessInfo, error) {
+	var list []ProcessInfo
+	for after := "0"; ; {
+		page, err := redis.Values(m.queue(ctx, heldScript, queue, membership, after, chunkTasks, fingerprint))
+		if err != nil {
+			return nil, err
+		}
+		for row := range slices.Chunk(page[1:], 3) {
+			p := ProcessInfo{Queue: queue, Worker: workerOf(membership)}
+			if _, err := redis.Scan(row, &p.ID, &p.Token, &p.Task); err != nil {
+				return nil, err
+			}
+			list = append(list, p)
+		}
+		if after, _ = redis.String(page[0], nil); after == "" {
+			return list, nil
+		}
+	}
+}
+
+// workerOf answers whose membership this is. Its id is made so that its owner is legible.
+func workerOf(membership string) string {
+	w, _, _ := strings.Cut(membership, ".")
+	return w
+}
+
+// roll is who is in a queue, and what waits there.
+type roll struct {
+	waiting, marks int
+	oldest         int64 // the oldest token in hand; 0: none, or no marks that it could concern
+	members        []member
+}
+
+type member struct {
+	id        string
+	returning bool // fenced already, its processes on their way to the front
+	held      int
+}
+
+func (m *Mesh) roll(ctx context.Context, queue string) (roll, error) {
+	var r roll
+	seen := map[string]bool{}
+	for cursor := "0"; ; {
+		page, err := redis.Values(m.queue(ctx, auditScript, queue, cursor))
+		if err != nil {
+			return r, err
+		}
+		var oldest int64
+		rows, err := redis.Scan(page, &cursor, &r.waiting, &r.marks, &oldest)
+		if err != nil {
+			return r, err
+		}
+		if oldest != 0 && (r.oldest == 0 || oldest < r.oldest) {
+			r.oldest = oldest
+		}
+		for row := range slices.Chunk(rows, 3) {
+			var who member
+			var state string
+			if _, err := redis.Scan(row, &who.id, &state, &who.held); err != nil {
+				return r, err
+			}
+			who.returning = state == "returning"
+			if !seen[who.id] {
+				seen[who.id] = true
+				r.members = append(r.members, who)
+			}
+		}
+		if cursor == "0" {
+			return r, nil
+		}
+	}
+}
+
+// Len answers how many tasks wait in a queue.
+func (m *Mesh) Len(ctx context.Context, queue string) (int, error) {
+	err := m.usable(queue)
+	n := 0
+	if err == nil {
+		n, err = redis.Int(m.cmd.read(ctx, "LLEN", m.keys.queue(queue)+":tasks"))
+	}
+	if err != nil {
+		return 0, failed(err, "count the tasks of queue %q", clip(queue))
+	}
+	return n, nil
+}
+
+// Peek answers the task that would be taken next, and leaves it there. Errors: ErrEmpty, ErrInvalid.
+func (m *Mesh) Peek(ctx context.Context, queue string) ([]byte, error) {
+	tasks, err := m.Tasks(ctx, queue, 0, 1)
+	if err == nil && len(tasks) == 0 {
+		err = failed(ErrEmpty, "peek at queue %q", clip(queue))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tasks[0], nil
+}
+
+// Tasks lists up to limit waiting tasks, beginning offset tasks behind the front, in the order in which they will be
+// taken. A page far behind the front of a long queue costs Redis time in proportion.
+func (m *Mesh) Tasks(ctx context.Context, queue string, offset, limit int) ([][]byte, error) {
+	err := m.usable(queue)
+	if err == nil && (offset < 0 || limit < 0) {
+		err = fmt.Errorf("%w: offset %d, limit %d: neither may be below 0", ErrInvalid, offset, limit)
+	}
+	var tasks [][]byte
+	if err == nil && limit > 0 {
+		// the front is the right end of the list
+		tasks, err = redis.ByteSlices(m.cmd.read(ctx, "LRANGE", m.keys.queue(queue)+":tasks", -(offset + limit), -(offset + 1)))
+	}
+	if err != nil {
+		return nil, failed(err, "list the tasks of queue %q", clip(queue))
+	}
+	slices.Reverse(tasks)
+	return tasks, nil
+}

@@ -1,0 +1,263 @@
+package worqr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+	"github.com/google/uuid"
+
+	"github.com/worqr/worqr-go/heartbeat"
+)
+
+// life is one incarnation of a worker: from a join to its lapse or its leave. Its id is never used again.
+type life struct {
+	w     *Worker
+	id    string
+	lease *heartbeat.Lease
+	judge *heartbeat.Judge
+	ctx   context.Context // what is in hand descends from it; ends with ErrLapsed, or ErrStopping after the last return
+	end   context.CancelCauseFunc
+
+	beats        line         // used by the lease only
+	claimedUntil atomic.Int64 // until when a peer has claimed the round, on this process's clock
+
+	soon   chan struct{} // a look or a round is wanted before its time
+	sooner chan struct{}
+
+	editing sync.Mutex // one edit of the workmap at a time, so that their numbers are their order
+	edit    int64
+
+	mu      sync.Mutex
+	opened  int64                  // the number of the last membership
+	members map[string]*membership // by queue, also ended ones
+	rest    []*membership          // closed here, and still to be returned in Redis
+	order   []string               // the queues, in the order in which they are looked at
+	at      int
+	looks   map[*membership]bool // to be looked at before their turn
+	failed  bool                 // somebody says that this worker was failed
+
+	unlisten func()
+	stop     context.CancelFunc // ends the goroutines below
+	tasks    sync.WaitGroup     // lease, looks, supervision
+}
+
+// join registers a new incarnation and starts what keeps it.
+func (w *Worker) join(ctx context.Context) error {
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	l := &life{
+		w: w, id: id.String(), beats: line{dial: w.mesh.dial}, members: map[string]*membership{},
+		looks: map[*membership]bool{}, soon: make(chan struct{}, 1), sooner: make(chan struct{}, 1),
+	}
+	beat := heartbeat.Config{Every: w.cfg.Beat, TTL: w.cfg.Lapse, Margin: w.cfg.Margin}
+	if l.lease, err = heartbeat.New(beat, l.beat); err != nil {
+		return err
+	}
+	sent := time.Now()
+	joining, cancel := context.WithTimeout(ctx, w.cfg.Lapse-w.cfg.Margin)
+	defer cancel()
+	if _, err := w.mesh.mesh(joining, joinScript, append([]any{l.id, w.cfg.Lapse.Milliseconds(), protocol}, w.info()...)...); err != nil {
+		return err
+	}
+	l.judge = heartbeat.NewJudge(beat)
+	l.ctx, l.end = context.WithCancelCause(context.Background())
+	running, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	l.unlisten = w.mesh.listener.OnWake(l.id, l.hint)
+	l.tasks.Go(func() {
+		defer l.beats.close()
+		_ = l.lease.Keep(running, sent) // why it ended stands in the lease's context
+	})
+	context.AfterFunc(l.lease.Context(), func() { l.lapse(context.Cause(l.lease.Context())) })
+	select {
+	case <-l.lease.Begun():
+	case <-l.lease.Context().Done():
+	}
+	l.tasks.Go(func() { heartbeat.Watch{Every: w.cfg.Beat, Now: l.soon}.Run(running, l.looking) })
+	l.tasks.Go(func() { heartbeat.Watch{Every: w.cfg.Sweep, Now: l.sooner}.Run(running, l.round) })
+
+	w.mu.Lock()
+	w.life = l
+	w.mu.Unlock()
+	w.hooks.join(l.id)
+	w.log.Info().Str("worker", l.id).Msg("worqr: joined")
+	w.change()
+	return nil
+}
+
+// info is what the list of workers tells of this one.
+func (w *Worker) info() []any {
+	host, _ := os.Hostname() // "" when the system does not know it
+	fields := []any{"host", host, "pid", os.Getpid(), "capacity", w.cfg.Capacity}
+	if build, ok := debug.ReadBuildInfo(); ok {
+		fields = append(fields, "version", build.Main.Version)
+	}
+	for name, value := range w.cfg.Labels {
+		fields = append(fields, "label:"+name, value)
+	}
+	return fields
+}
+
+// beat renews the heartbeat once, over a connection that nothing else uses.
+func (l *life) beat(ctx context.Context) error {
+	m := l.w.mesh
+	db, err := m.db(ctx)
+	if err != nil {
+		return err
+	}
+	sent := time.Now()
+	answer, err := redis.Int64s(l.beats.eval(ctx, beatScript, m.keys.mesh(), []any{m.keys.channels(db), l.id, l.w.cfg.Lapse.Milliseconds()}))
+	switch {
+	case errors.Is(err, errLost):
+		return fmt.Errorf("%w: %w", heartbeat.ErrLost, err)
+	case err != nil:
+		l.w.hooks.error(failed(err, "beat of worker %s", l.id))
+		return err
+	}
+	received := time.Now()
+	l.judge.Sample(sent, received, time.Duration(answer[0])*time.Microsecond)
+	l.claimedUntil.Store(received.Add(time.Duration(answer[1]) * time.Millisecond).UnixNano())
+	return nil
+}
+
+// lapse ends this incarnation: nothing that it held may be worked on or settled any more. The worker joins again.
+func (l *life) lapse(cause error) {
+	if l.ctx.Err() != nil {
+		return
+	}
+	if cause == nil {
+		cause = heartbeat.ErrExpired
+	}
+	l.end(fmt.Errorf("%w: %w", ErrLapsed, cause))
+	if errors.Is(context.Cause(l.ctx), ErrLapsed) && l.w.lapsed(l) {
+		l.w.log.Warn().Str("worker", l.id).Err(cause).Msg("worqr: lapsed, joining again")
+		l.w.hooks.lapse(l.id, cause)
+	}
+	l.w.change()
+}
+
+// lapsed answers true once for each incarnation.
+func (w *Worker) lapsed(l *life) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first := !l.failed
+	l.failed = true
+	return first
+}
+
+// finish ends the goroutines of an incarnation that has lapsed or left, and waits for them.
+func (l *life) finish() {
+	l.unlisten()
+	l.stop()
+	l.tasks.Wait()
+	l.mu.Lock()
+	members := l.members
+	l.members = map[string]*membership{}
+	l.mu.Unlock()
+	for _, m := range members {
+		m.station.opening.Lock()
+		m.quit()
+		m.station.opening.Unlock()
+	}
+}
+
+// hint is told on this worker's own channel: tasks wait in a queue, or that it was failed.
+func (l *life) hint(queue string, failed bool) {
+	if failed {
+		l.lookAll()
+		return
+	}
+	l.mu.Lock()
+	m := l.members[queue]
+	l.mu.Unlock()
+	if m != nil {
+		signal(m.woken)
+	}
+}
+
+// lookSoon has a membership looked at before its turn.
+func (l *life) lookSoon(m *membership) {
+	l.mu.Lock()
+	l.looks[m] = true
+	l.mu.Unlock()
+	signal(l.soon)
+}
+
+// lookAll has everything looked at: what was told meanwhile may have been missed.
+func (l *life) lookAll() {
+	l.mu.Lock()
+	for _, m := range l.members {
+		l.looks[m] = true
+	}
+	l.mu.Unlock()
+	signal(l.soon)
+}
+
+// looking is one round of looks: what was asked for, or else the next queue in turn. It is also the poll that finds
+// tasks of which no word came.
+func (l *life) looking(ctx context.Context) {
+	for _, m := range l.nextLooks() {
+		waiting, err := m.look(ctx)
+		if err != nil {
+			if ctx.Err() == nil && !m.ended() {
+				l.w.hooks.error(err)
+			}
+			continue
+		}
+		if waiting > 0 {
+			signal(m.poke)
+			l.w.tellWaiting(m.station, waiting)
+		}
+	}
+}
+
+func (l *life) nextLooks() []*membership {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var list []*membership
+	for m := range l.looks {
+		list = append(list, m)
+	}
+	clear(l.looks)
+	for range l.order {
+		if len(list) > 0 {
+			break
+		}
+		l.at = (l.at + 1) % len(l.order)
+		if m := l.members[l.order[l.at]]; m != nil && !m.ended() {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// nextID makes the id of a membership: its owner is legible in it, and it is never used again.
+func (l *life) nextID() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opened++
+	return l.id + "." + strconv.FormatInt(l.opened, 10)
+}
+
+// workmap edits the list of queues that this worker serves.
+func (l *life) workmap(ctx context.Context, s *script, queue string) error {
+	l.editing.Lock()
+	defer l.editing.Unlock()
+	l.edit++
+	_, err := l.w.mesh.mesh(ctx, s, l.id, queue, l.edit)
+	if errors.Is(err, errLost) {
+		l.lapse(heartbeat.ErrLost)
+		return context.Cause(l.ctx)
+	}
+	return err
+}

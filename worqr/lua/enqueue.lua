@@ -1,0 +1,16 @@
+-- enqueue appends tasks, in their order, and wakes one idle membership for each. All of them or none.
+--
+-- ARGV[3..]  the tasks, 500 at the most
+-- Returns    {how many wait now, '1' when the queue had neither tasks nor members before: note it again}
+-- Errors     FULL  Redis is out of memory and evicts nothing
+-- Cost       O(tasks), the same with 1 idle membership as with 1,000
+-- Twice      stores twice: the one script that a client never repeats once it was sent.
+local fresh = redis.call('LLEN', q .. ':tasks') == 0 and redis.call('HLEN', q .. ':workers') == 0
+redis.call('SCARD', q .. ':idle')
+local n = redis.pcall('LPUSH', q .. ':tasks', unpack(ARGV, 3))
+if type(n) == 'table' then
+  if string.find(n.err, 'OOM', 1, true) then return {err = 'FULL ' .. n.err} end
+  return n
+end
+announce(#ARGV - 2)
+return {num(n), fresh and '1' or '0'}

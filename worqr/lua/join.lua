@@ -1,0 +1,36 @@
+-- join registers a worker and starts its heartbeat.
+--
+-- KEYS[1]  {ns}     the mesh's whole prefix
+-- ARGV[1]  ns@db    the root of the channels
+-- ARGV[2]  W        a fresh id, never used before
+-- ARGV[3]  T        the lapse in milliseconds
+-- ARGV[4]  the protocol version
+-- ARGV[5], ARGV[6], ...  pairs: what `info` holds
+-- Returns  Redis's clock in microseconds
+-- Errors   CONFIG  the mesh has another protocol version, or another T while workers are registered
+--          LOST    W was registered and its heartbeat is gone: take a new id
+-- Cost     O(1)
+-- Twice    renews the heartbeat.
+local p, w, lapse, protocol = KEYS[1], ARGV[2], ARGV[3], ARGV[4]
+local mesh = redis.call('HMGET', p .. ':mesh', 'protocol', 'lapse')
+if mesh[1] and mesh[1] ~= protocol then
+  return {err = 'CONFIG Protocol: the mesh speaks version ' .. mesh[1] .. ', this worker ' .. protocol}
+end
+local registered = redis.call('SISMEMBER', p .. ':workers', w) == 1
+if mesh[2] and mesh[2] ~= lapse and redis.call('SCARD', p .. ':workers') > 0 then
+  return {err = 'CONFIG Lapse: the mesh has ' .. mesh[2] .. ' ms, this worker ' .. lapse .. ' ms'}
+end
+if registered and redis.call('EXISTS', p .. ':worker:' .. w) == 0 then
+  return {err = 'LOST this worker was registered and has lapsed'}
+end
+local t = redis.call('TIME')
+local time = string.format('%.0f', tonumber(t[1]) * 1000000 + tonumber(t[2]))
+redis.call('SREM', p .. ':workers', '') -- lets the next write pass on a full Redis
+redis.call('HSET', p .. ':mesh', 'protocol', protocol, 'lapse', lapse)
+redis.call('SET', p .. ':worker:' .. w, 'RUN', 'PX', lapse)
+if not registered then
+  redis.call('SADD', p .. ':workers', w)
+  redis.call('HSET', p .. ':info:' .. w, 'started', time, unpack(ARGV, 5))
+  redis.call('PUBLISH', ARGV[1] .. ':mesh', 'joined ' .. w)
+end
+return time

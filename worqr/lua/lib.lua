@@ -1,0 +1,119 @@
+-- Prelude of every script that works on one queue.
+--
+-- KEYS[1]  ns:{Q}   the queue's whole prefix: every key below it is in one slot
+-- ARGV[1]  ns@db    the root of the channels
+-- ARGV[2]  Q        the queue's name, told to whoever is woken
+--
+-- Numbers leave Lua through num() only: `..` and tostring turn a token into 1.79e+15.
+-- A full Redis refuses SET, HSET, LMOVE, ZADD and SADD as the first write of a script, and allows them after a
+-- ZREM, SREM or DEL, also of something absent. So each script that must work then begins with such a write.
+
+local q, root, queue = KEYS[1], ARGV[1], ARGV[2]
+
+local DAY = 86400000 -- milliseconds
+
+local function num(x) return string.format('%.0f', x) end
+
+-- now answers Redis's clock in microseconds.
+local function now()
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000000 + tonumber(t[2])
+end
+
+-- draw answers the first of n fencing tokens that no one has drawn before. They rise even when Redis lost the last
+-- one, because none is below the clock. The key ends two days after the last draw.
+local function draw(n)
+  local first = math.max(tonumber(redis.call('GET', q .. ':token') or '0') + 1, now())
+  redis.call('SET', q .. ':token', num(first + n - 1), 'PX', num(2 * DAY))
+  return first
+end
+
+-- newest answers the score of the newest cancel mark, 0 without one.
+local function newest()
+  return tonumber(redis.call('ZREVRANGE', q .. ':cancels', 0, 0, 'WITHSCORES')[2] or '0')
+end
+
+-- cancelled tells whether a task that was taken under this token was cancelled, or its queue deleted, since.
+local function cancelled(task, token)
+  local mark = redis.call('ZSCORE', q .. ':cancels', '*')
+  if mark and token <= tonumber(mark) then return true end
+  mark = redis.call('ZSCORE', q .. ':cancels', redis.sha1hex(task))
+  return mark and token <= tonumber(mark)
+end
+
+-- wake tells up to n idle memberships that tasks wait. One that nobody listens for is passed over, 32 at the most:
+-- its worker finds the tasks at its next look.
+local function wake(n)
+  local woken, passed = 0, 0
+  while woken < n and passed < 32 do
+    local m = redis.call('SPOP', q .. ':idle')
+    if not m then break end
+    if redis.call('PUBLISH', root .. ':wake:' .. string.match(m, '^(.*)%.'), 'wake ' .. queue) > 0 then
+      woken = woken + 1
+    else
+      passed = passed + 1
+    end
+  end
+  return woken
+end
+
+-- announce publishes that n more tasks wait, and wakes one idle membership for each.
+local function announce(n)
+  if n == 0 then return end
+  redis.call('PUBLISH', root .. ':' .. queue .. ':work', num(n))
+  wake(n)
+end
+
+-- putback moves processes of the returning memberships to the front, the newest token first over all of them, so that
+-- the front is in the order in which they were taken. At most `budget` processes of at most 64 memberships.
+-- A cancelled one is dropped. A membership with nothing left is no longer returning.
+-- Answers how many went back and how many were dropped. All reads of a type come before the first write.
+local function putback(budget)
+  local ms = redis.call('SRANDMEMBER', q .. ':returning', 64)
+  if #ms == 0 then return 0, 0 end
+  local size = math.max(8, math.ceil(budget / #ms))
+  local pages, at = {}, {}
+  local function turn(i)
+    pages[i] = redis.call('ZREVRANGE', q .. ':processes:' .. ms[i], 0, size - 1, 'WITHSCORES')
+    at[i] = 1
+  end
+  for i = 1, #ms do turn(i) end
+  redis.call('LLEN', q .. ':tasks')
+  local marks = newest() > 0
+  local back, dropped = 0, 0
+  for _ = 1, budget do
+    local best, score = nil, -1
+    for i = 1, #ms do
+      local s = tonumber(pages[i][at[i] + 1] or '-1')
+      if s > score then best, score = i, s end
+    end
+    if not best then break end
+    local p = pages[best][at[best]]
+    local key = q .. ':process:' .. p
+    redis.call('ZREM', q .. ':processes:' .. ms[best], p)
+    local task = marks and redis.pcall('LINDEX', key, 0)
+    if type(task) == 'string' and cancelled(task, score) then
+      redis.call('DEL', key)
+      dropped = dropped + 1
+    else
+      -- pcall: a key that somebody overwrote by hand must not block what stands behind it
+      local moved = redis.pcall('LMOVE', key, q .. ':tasks', 'LEFT', 'RIGHT')
+      if type(moved) == 'string' then back = back + 1 end
+    end
+    at[best] = at[best] + 2
+    if not pages[best][at[best]] then turn(best) end
+  end
+  for i = 1, #ms do
+    if not pages[i][at[i]] then redis.call('SREM', q .. ':returning', ms[i]) end
+  end
+  return back, dropped
+end
+
+-- settleMarks gives the marks an end when nobody is left whom they could concern, and none while somebody is.
+local function settleMarks()
+  if redis.call('HLEN', q .. ':workers') + redis.call('SCARD', q .. ':returning') == 0 then
+    redis.call('PEXPIRE', q .. ':cancels', num(DAY))
+  else
+    redis.call('PERSIST', q .. ':cancels')
+  end
+end

@@ -1,0 +1,25 @@
+-- reclaim takes a membership out of its queue and puts its processes back at the front, a chunk a call.
+-- Its first step fences the owner. Any number of peers may run it at once, and takers help. The owner calls it too,
+-- to close its own membership.
+--
+-- ARGV[3]  M
+-- ARGV[4]  how many processes this call may move
+-- Returns  {put back, dropped because cancelled, '1' while M is still returning: call again}
+-- Cost     O(ARGV[4] + idle memberships woken)
+-- Twice    each process returns once.
+local m = ARGV[3]
+redis.call('LLEN', q .. ':tasks')
+redis.call('SCARD', q .. ':idle')
+redis.call('SCARD', q .. ':returning')
+local held = redis.call('ZCARD', q .. ':processes:' .. m)
+if redis.call('HDEL', q .. ':workers', m) == 1 then
+  redis.call('SREM', q .. ':idle', m)
+  if held > 0 then redis.call('SADD', q .. ':returning', m) end
+end
+local back, dropped = putback(tonumber(ARGV[4]))
+-- A worker that died may have taken a wake-up with it, so one is sent for every task that waits.
+local waiting = redis.call('LLEN', q .. ':tasks')
+if back > 0 then redis.call('PUBLISH', root .. ':' .. queue .. ':work', num(back)) end
+wake(math.min(waiting, 500))
+settleMarks()
+return {num(back), num(dropped), num(redis.call('SISMEMBER', q .. ':returning', m))}

@@ -1,0 +1,195 @@
+package worqr
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/events"
+)
+
+// open makes this incarnation a member of a queue, unless it is. First the workmap has the queue, then the queue has the
+// member: so whoever fails this worker finds all its queues.
+func (l *life) open(ctx context.Context, st *station) error {
+	st.opening.Lock()
+	defer st.opening.Unlock()
+	if old := st.membership(); old != nil {
+		if old.life == l && !old.ended() {
+			return nil
+		}
+		old.quit()
+	}
+	if err := context.Cause(l.ctx); err != nil {
+		return err
+	}
+	if !st.serving() {
+		return ErrNotWorking // StopWork came meanwhile
+	}
+	if err := l.workmap(ctx, serveScript, st.name); err != nil {
+		return err
+	}
+	m := newMembership(l, st, l.nextID())
+	unhint := l.w.mesh.listener.OnHint(st.name, events.Cancel, m.hint)
+	answer, err := redis.Strings(l.w.mesh.queue(ctx, openScript, st.name, m.id))
+	if err == nil && answer[1] == "1" {
+		_, err = l.w.mesh.mesh(ctx, noteScript, st.name)
+	}
+	if err == nil {
+		err = context.Cause(l.ctx)
+	}
+	if err != nil {
+		// It may be open in Redis. Nothing will ever be taken for it, and it is closed when there is time.
+		unhint()
+		m.end(err)
+		l.leaveBehind(m)
+		return err
+	}
+	_, _ = redis.Scan([]any{[]byte(answer[0])}, &m.seen) // a number: the script made it
+	m.unhint = unhint
+
+	working, stop := context.WithCancel(context.Background())
+	m.stopSettling = stop
+	m.settlers.Go(func() { m.settler(working) })
+	if st.handler != nil {
+		dispatching, stop := context.WithCancel(working)
+		m.stopTaking = stop
+		m.takers.Go(func() { m.dispatch(dispatching) })
+	}
+	st.mu.Lock()
+	st.open = m
+	st.mu.Unlock()
+	l.mu.Lock()
+	l.members[st.name] = m
+	if !slices.Contains(l.order, st.name) {
+		l.order = append(l.order, st.name)
+	}
+	l.mu.Unlock()
+	if st.handler == nil {
+		l.lookSoon(m) // tells the callbacks of what waits already
+	}
+	return nil
+}
+
+// close ends the membership of a queue. Handlers may go on while ctx lasts; then their contexts end, and they have the
+// last call to return. What is then not settled goes back to the front.
+func (l *life) close(ctx context.Context, lastCall time.Duration, st *station) error {
+	st.opening.Lock()
+	defer st.opening.Unlock()
+	m := st.membership()
+	if m == nil || m.life != l || m.quitted {
+		return nil
+	}
+	m.drain(ctx, lastCall)
+	l.mu.Lock()
+	delete(l.members, st.name)
+	l.order = slices.DeleteFunc(l.order, func(q string) bool { return q == st.name })
+	l.mu.Unlock()
+	if l.ctx.Err() != nil {
+		m.quit()
+		return nil // peers return what it held
+	}
+	m.end(ErrStopping)
+	m.quit()
+	back, cancel := fresh(ioTimeout)
+	defer cancel()
+	if err := l.giveUp(back, m); err != nil {
+		l.leaveBehind(m)
+		return err
+	}
+	return nil
+}
+
+// giveUp takes a membership out of Redis: its processes go to the front, then the workmap lets go of the queue.
+func (l *life) giveUp(ctx context.Context, m *membership) error {
+	if _, err := l.w.mesh.reclaim(ctx, m.station.name, m.id); err != nil {
+		return err
+	}
+	if cur := m.station.membership(); cur != nil && cur.life == l && !cur.ended() {
+		return nil // it is open again, under another id
+	}
+	return l.workmap(ctx, unserveScript, m.station.name)
+}
+
+// leaveBehind keeps a membership that could not be taken out of Redis, to try again.
+func (l *life) leaveBehind(m *membership) {
+	l.mu.Lock()
+	l.rest = append(l.rest, m)
+	l.mu.Unlock()
+	signal(l.w.poke)
+}
+
+// closeRest tries again what could not be closed. It answers whether all of it is.
+func (l *life) closeRest(ctx context.Context) bool {
+	l.mu.Lock()
+	rest := l.rest
+	l.rest = nil
+	l.mu.Unlock()
+	for i, m := range rest {
+		m.station.opening.Lock()
+		err := l.giveUp(ctx, m)
+		m.station.opening.Unlock()
+		if err != nil && l.ctx.Err() == nil && !errors.Is(err, ErrWrongType) {
+			l.mu.Lock()
+			l.rest = append(l.rest, rest[i:]...)
+			l.mu.Unlock()
+			return false
+		}
+	}
+	return true
+}
+
+// drain ends the taking and waits for the handlers, while ctx lasts and then for the last call.
+func (m *membership) drain(ctx context.Context, lastCall time.Duration) {
+	m.closing.Store(true)
+	if m.stopTaking != nil {
+		m.stopTaking()
+		m.takers.Wait()
+	}
+	w := m.life.w
+	if m.station.handler == nil {
+		for _, p := range m.processes() {
+			if p.asked() == "" {
+				p.end(ErrStopping)
+			}
+		}
+	} else if !m.idle(ctx) {
+		for _, p := range m.processes() {
+			p.end(ErrStopping)
+		}
+		last, cancel := fresh(lastCall)
+		if !m.idle(last) {
+			for _, p := range m.processes() {
+				w.log.Warn().Str("queue", m.station.name).Str("process", p.ID()).Dur("age", time.Since(p.taken)).
+					Msg("worqr: a handler outstayed the grace; its process goes back to the front")
+			}
+		}
+		cancel()
+	}
+	// what was settled is sent, as far as Redis answers
+	m.stopSettling()
+	sent, cancel := fresh(ioTimeout)
+	defer cancel()
+	select {
+	case <-m.sent:
+	case <-sent.Done():
+	}
+}
+
+// quit ends what runs for a membership, and waits for it; handlers are not waited for. The caller has station.opening.
+func (m *membership) quit() {
+	if m.quitted {
+		return
+	}
+	m.quitted = true
+	m.end(ErrStopping) // unless it has ended for another reason
+	m.unhint()
+	if m.stopTaking != nil {
+		m.stopTaking()
+	}
+	m.stopSettling()
+	m.takers.Wait()
+	m.settlers.Wait()
+}

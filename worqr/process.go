@@ -1,0 +1,149 @@
+package worqr
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Process is a task in this worker's hands, until it is settled. Its methods may be called from any goroutine.
+type Process struct {
+	of     *membership
+	number int64
+	token  int64
+	task   []byte
+	taken  time.Time
+	ctx    context.Context
+	end    context.CancelCauseFunc
+
+	mu      sync.Mutex
+	outcome outcome       // the first that was asked for; only that one is ever sent
+	settled chan struct{} // closed when it is known what became of it
+	result  outcome       // valid once settled: what Redis answered
+	err     error         // or why there is no answer
+	claimed bool          // Finish has answered true
+
+	unsure bool // a copy of the outcome may have run; confined to the settler
+}
+
+// outcome is what a process is settled with, in the words of settle.lua.
+type outcome string
+
+const (
+	finish outcome = "finish"
+	front  outcome = "front"
+	back   outcome = "back"
+
+	done    outcome = "done"
+	gone    outcome = "gone"
+	dropped outcome = "dropped"
+)
+
+// ID is unique for ever: no two processes share one, also of equal tasks.
+func (p *Process) ID() string { return fmt.Sprintf("%s.%d", p.of.id, p.number) }
+
+// Queue is the name of the queue that the task came from.
+func (p *Process) Queue() string { return p.of.station.name }
+
+// Token is the fencing token: a later process of any task of this queue has a greater one. Give it to whatever lies
+// outside Redis and can refuse a lower one.
+func (p *Process) Token() int64 { return p.token }
+
+// Task is what was enqueued. The slice is the caller's.
+func (p *Process) Task() []byte { return p.task }
+
+// Context ends when the process is no longer this worker's to work on. context.Cause tells why: ErrCanceled,
+// ErrStopping, ErrHandover, ErrLapsed, ErrFenced, ErrGone, or ErrSettled.
+func (p *Process) Context() context.Context { return p.ctx }
+
+// Finish removes the process: its task is done. It answers true to exactly one caller for each delivered task, and false
+// when it was settled before, here or by the process's next owner.
+//
+// Errors, all with false: ErrLapsed and ErrFenced: the process is no longer this worker's, and was not finished by it.
+// ErrUnknown: no answer came before ctx ended, or before the worker lapsed; until then it is sent again in the background,
+// and a later call of Finish answers what became of it.
+func (p *Process) Finish(ctx context.Context) (bool, error) {
+	if _, asked := p.ask(finish); asked != finish {
+		return false, nil
+	}
+	if err := p.await(ctx); err != nil {
+		return false, failed(err, "finish process %s of queue %q", p.ID(), p.Queue())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	won := p.result == done && !p.claimed
+	p.claimed = p.claimed || won
+	return won, nil
+}
+
+// Stop puts the task back at the front of the queue, where it is taken next. A cancelled one is dropped instead.
+// Errors: ErrSettled when it was settled before; ErrGone when Redis does not have it in this worker's hands; else as Finish.
+func (p *Process) Stop(ctx context.Context) error { return p.putBack(ctx, front) }
+
+// StopToBack puts the task at the end of the queue. Errors as Stop.
+func (p *Process) StopToBack(ctx context.Context) error { return p.putBack(ctx, back) }
+
+func (p *Process) putBack(ctx context.Context, where outcome) error {
+	var err error
+	if first, _ := p.ask(where); !first {
+		err = ErrSettled
+	} else if err = p.await(ctx); err == nil && p.result == gone {
+		err = ErrGone
+	}
+	if err != nil {
+		return failed(err, "stop process %s of queue %q", p.ID(), p.Queue())
+	}
+	return nil
+}
+
+// ask has the outcome sent, unless one was asked for before. It answers whether this call did, and the outcome that counts.
+func (p *Process) ask(o outcome) (first bool, asked outcome) {
+	p.mu.Lock()
+	if p.outcome != "" {
+		defer p.mu.Unlock()
+		return false, p.outcome
+	}
+	p.outcome = o
+	p.mu.Unlock()
+	p.of.send(p)
+	return true, o
+}
+
+// asked answers the outcome that was asked for, or "".
+func (p *Process) asked() outcome {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.outcome
+}
+
+// await waits until it is known what became of the process.
+func (p *Process) await(ctx context.Context) error {
+	select {
+	case <-p.settled:
+		return p.err
+	default:
+	}
+	select {
+	case <-p.settled:
+		return p.err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrUnknown, context.Cause(ctx))
+	}
+}
+
+// conclude records what became of the process. Called once, by whoever took it out of the membership's books.
+func (p *Process) conclude(result outcome, err error) {
+	p.result, p.err = result, err
+	close(p.settled)
+	p.end(ErrSettled)
+	p.of.life.w.hooks.settle(p, result, err)
+}
+
+// cancelledBy ends the context when a cancel of this task, or of anything for a nil task, came after the take.
+func (p *Process) cancelledBy(task []byte, mark int64) {
+	if p.token <= mark && bytes.Equal(p.task, task) {
+		p.end(ErrCanceled)
+	}
+}

@@ -1,0 +1,103 @@
+package worqr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// shutdown ends the worker once; who calls it again waits for the same end. Handlers may go on for grace.
+func (w *Worker) shutdown(ctx context.Context, grace time.Duration) error {
+	w.mu.Lock()
+	before := w.state
+	w.state = stopping
+	w.mu.Unlock()
+	if before == stopping {
+		select {
+		case <-w.ended:
+			return w.outcome
+		case <-ctx.Done():
+			return failed(context.Cause(ctx), "stop worker")
+		}
+	}
+	w.stop()
+	w.tasks.Wait()
+	if l := w.current(); l != nil {
+		w.outcome = w.leave(ctx, l, grace)
+	}
+	w.mu.Lock()
+	unlisten := w.unlisten
+	w.unlisten = nil
+	w.mu.Unlock()
+	for _, stop := range unlisten {
+		stop()
+	}
+	w.mesh.mu.Lock()
+	delete(w.mesh.workers, w)
+	w.mesh.mu.Unlock()
+	close(w.ended)
+	return w.outcome
+}
+
+// leave closes all queues at once and ends the registration. It beats until then, so nobody takes over what still runs.
+func (w *Worker) leave(ctx context.Context, l *life, grace time.Duration) error {
+	draining, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	lastCall := w.lastCall()
+	if grace == 0 {
+		lastCall = w.cfg.Grace // they are ended at once, and have the grace to return
+	}
+	w.mu.Lock()
+	stations := make([]*station, 0, len(w.stations))
+	for _, st := range w.stations {
+		stations = append(stations, st)
+	}
+	w.mu.Unlock()
+	errs := make([]error, len(stations))
+	var closing sync.WaitGroup
+	for i, st := range stations {
+		closing.Go(func() { errs[i] = l.close(draining, lastCall, st) })
+	}
+	closing.Wait()
+
+	last, cancelLast := fresh(ioTimeout)
+	defer cancelLast()
+	err := errors.Join(errs...)
+	if err == nil && !l.closeRest(last) {
+		err = errors.New("a queue could not be closed")
+	}
+	if err == nil && l.ctx.Err() == nil {
+		if _, err = w.mesh.mesh(last, leaveScript, l.id, "left"); err == nil {
+			w.hooks.leave(l.id)
+			w.log.Info().Str("worker", l.id).Msg("worqr: left")
+		}
+	}
+	l.end(ErrStopping)
+	l.finish()
+	if err != nil {
+		err = failed(err, "leave as worker %s: peers return what it held after its lapse", l.id)
+	}
+	return errors.Join(err, w.overstayed())
+}
+
+// lastCall is how long handlers have to return once their contexts have ended at the end of a grace.
+func (w *Worker) lastCall() time.Duration { return max(w.cfg.Margin, 100*time.Millisecond) }
+
+// overstayed waits a moment for the handlers, whose contexts have all ended, and tells of those that do not return.
+func (w *Worker) overstayed() error {
+	waiting := make(chan struct{})
+	go func() { // ends with the last handler: a goroutine cannot be ended from outside
+		w.handlers.Wait()
+		close(waiting)
+	}()
+	timer := time.NewTimer(w.cfg.Margin)
+	defer timer.Stop()
+	select {
+	case <-waiting:
+		return nil
+	case <-timer.C:
+		return failed(fmt.Errorf("%w: handlers have not returned; the log names them", ErrStopping), "stop worker")
+	}
+}

@@ -1,0 +1,221 @@
+package worqr
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/heartbeat"
+)
+
+// round is one look at the heartbeats of all peers. One peer in the mesh does it each interval: it claims the round for
+// half of one. Whoever is in doubt claims nothing and looks all the same, for its notes are verdicts later.
+func (l *life) round(ctx context.Context) {
+	l.judge.Late(l.lease.LastLate())
+	claim := !l.judge.InDoubt()
+	if claim && time.Now().UnixNano() < l.claimedUntil.Load() {
+		return
+	}
+	dead, examine, err := l.sweep(ctx, claim)
+	if err != nil {
+		if ctx.Err() == nil {
+			l.w.hooks.error(failed(err, "sweep"))
+		}
+		return
+	}
+	for _, id := range dead {
+		if err := l.w.reclaimWorker(ctx, id); err != nil && ctx.Err() == nil {
+			// it stays registered, so the next round tries again
+			l.w.hooks.error(failed(err, "reclaim worker %s", id))
+		}
+	}
+	if examine != "" {
+		if err := l.w.examine(ctx, examine); err != nil && ctx.Err() == nil {
+			l.w.hooks.error(failed(err, "examine queue %q", examine))
+		}
+	}
+}
+
+// sweep reads all pages and answers who is dead, and the queue whose turn in the rota it is.
+func (l *life) sweep(ctx context.Context, claim bool) (dead []string, examine string, err error) {
+	var span int64 // of the claim, in milliseconds; 0: none
+	if claim {
+		span = (l.w.cfg.Sweep / 2).Milliseconds()
+	}
+	total := 0
+	absent := map[string]heartbeat.Absent{}
+	for cursor := "0"; ; {
+		sent := time.Now()
+		answer, err := redis.Values(l.w.mesh.mesh(ctx, sweepScript, l.id, l.w.cfg.Lapse.Milliseconds(), cursor, span))
+		if err != nil {
+			return nil, "", err
+		}
+		var now int64
+		var run, claimed, queue string
+		rows, err := redis.Scan(answer, &now, &run, &claimed, &cursor, &total, &queue)
+		if err != nil {
+			return nil, "", err
+		}
+		l.judge.Server(run)
+		l.judge.Sample(sent, time.Now(), time.Duration(now)*time.Microsecond)
+		if claimed == "0" {
+			return nil, "", nil // a peer has this round
+		}
+		if queue != "" {
+			examine = queue
+		}
+		for row := range slices.Chunk(rows, 2) {
+			var a heartbeat.Absent
+			if _, err := redis.Scan(row, &a.ID, &a.ByHand); err != nil {
+				return nil, "", err
+			}
+			if a.ID != l.id { // our own lease tells us
+				absent[a.ID] = a
+			}
+		}
+		if cursor == "0" {
+			break
+		}
+	}
+	list := make([]heartbeat.Absent, 0, len(absent))
+	for _, a := range absent {
+		list = append(list, a)
+	}
+	dead = l.judge.Round(total, list)
+	if len(dead) < len(list) {
+		// some are only noted: look again as soon as they can be judged
+		again := time.AfterFunc(l.w.cfg.Lapse, func() { signal(l.sooner) })
+		context.AfterFunc(ctx, func() { again.Stop() })
+	}
+	return dead, examine, nil
+}
+
+// reclaimWorker puts back what a dead worker holds, queue by queue, and ends its registration. Its workmap cannot grow
+// any more: serve needs a heartbeat. Any number of peers may do this at once.
+func (w *Worker) reclaimWorker(ctx context.Context, id string) error {
+	queues, err := w.mesh.WorkingQueues(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, queue := range queues {
+		roll, err := w.mesh.roll(ctx, queue)
+		if err != nil {
+			return err
+		}
+		for _, who := range roll.members {
+			if workerOf(who.id) != id {
+				continue
+			}
+			n, err := w.mesh.reclaim(ctx, queue, who.id)
+			if err != nil {
+				return err
+			}
+			w.hooks.reclaim(id, queue, n)
+			w.log.Info().Str("worker", id).Str("queue", queue).Int("returned", n).Msg("worqr: reclaimed from a dead worker")
+		}
+	}
+	_, err = w.mesh.mesh(ctx, leaveScript, id, "reclaimed")
+	if errors.Is(err, errAlive) {
+		return nil
+	}
+	return err
+}
+
+// reclaim takes one membership out of a queue and puts its processes back, in steps. It answers how many went back; in
+// steps of others, and in the help of takers, more may.
+func (m *Mesh) reclaim(ctx context.Context, queue, membership string) (returned int, err error) {
+	for {
+		answer, err := redis.Ints(m.queue(ctx, reclaimScript, queue, membership, chunkTasks))
+		if err != nil {
+			return returned, err
+		}
+		returned += answer[0]
+		if answer[2] == 0 {
+			return returned, nil
+		}
+	}
+}
+
+// examine is the rota's look at one queue, for what two slots cannot do in one step: a member without an owner is
+// reclaimed, a reclaim that its peer left half-way is completed, marks that concern nobody go, and so does the queue from
+// the list when it is empty and nobody serves it.
+func (w *Worker) examine(ctx context.Context, queue string) error {
+	roll, err := w.mesh.roll(ctx, queue)
+	if err != nil {
+		return err
+	}
+	orphans, err := w.orphans(ctx, queue, roll.members)
+	if err != nil {
+		return err
+	}
+	for _, id := range orphans {
+		n, err := w.mesh.reclaim(ctx, queue, id)
+		if err != nil {
+			return err
+		}
+		w.hooks.reclaim(workerOf(id), queue, n)
+		w.log.Info().Str("membership", id).Str("queue", queue).Int("returned", n).Msg("worqr: reclaimed a membership without an owner")
+	}
+	if roll.marks > 0 {
+		if _, err := w.mesh.queue(ctx, trimScript, queue, roll.oldest); err != nil {
+			return err
+		}
+	}
+	return w.mesh.forget(ctx, queue)
+}
+
+// orphans answers which members have no owner: on their way back already; of a worker that does not serve this queue, as
+// far as its workmap says, which is read afterwards and always has the queue before the queue has the member; or not
+// the newest membership of their worker.
+func (w *Worker) orphans(ctx context.Context, queue string, members []member) ([]string, error) {
+	newest := map[string]string{}
+	var orphans []string
+	for _, who := range members {
+		worker := workerOf(who.id)
+		switch other := newest[worker]; {
+		case who.returning:
+			orphans = append(orphans, who.id)
+		case other == "":
+			newest[worker] = who.id
+		default:
+			older, newer := who.id, other
+			if laterMembership(who.id, other) {
+				older, newer = other, who.id
+			}
+			newest[worker] = newer
+			orphans = append(orphans, older)
+		}
+	}
+	workers := make([]string, 0, len(newest))
+	for worker := range newest {
+		workers = append(workers, worker)
+	}
+	for chunk := range slices.Chunk(workers, chunkTasks) {
+		args := []any{queue}
+		for _, worker := range chunk {
+			args = append(args, worker)
+		}
+		served, err := redis.Ints(w.mesh.mesh(ctx, servedScript, args...))
+		if err != nil {
+			return nil, err
+		}
+		for i, worker := range chunk {
+			if served[i] == 0 {
+				orphans = append(orphans, newest[worker])
+			}
+		}
+	}
+	return orphans, nil
+}
+
+// laterMembership compares two memberships of one worker: their numbers rise, so the longer one is later, and of two
+// equally long ones the greater.
+func laterMembership(a, b string) bool {
+	if len(a) != len(b) {
+		return len(a) > len(b)
+	}
+	return a > b
+}

@@ -1,0 +1,92 @@
+package worqr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// Connections that this package dials.
+const (
+	connectTimeout = 5 * time.Second
+	ioTimeout      = 5 * time.Second
+)
+
+// dialer answers a function that dials the server of a URL, and the database in it. No part of the URL but scheme,
+// host and path goes into an error: the rest may be a secret.
+func dialer(raw string) (func(context.Context) (redis.Conn, error), int, error) {
+	refuse := func(why string) (func(context.Context) (redis.Conn, error), int, error) {
+		return nil, 0, fmt.Errorf("%w: url: %s; use redis://, rediss:// or unix://, as redis://user:password@host:6379/0", ErrConfig, why)
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		var parse *url.Error
+		if errors.As(err, &parse) && !strings.Contains(raw, "@") {
+			return refuse(parse.Err.Error())
+		}
+		return refuse("it cannot be parsed")
+	}
+	if u.Opaque != "" || u.Scheme == "" {
+		return refuse("it has no scheme")
+	}
+	database := strings.TrimPrefix(u.Path, "/")
+	network, address := "tcp", ""
+	switch u.Scheme {
+	case "redis", "rediss":
+		host, port := u.Hostname(), u.Port()
+		if host == "" {
+			host = "localhost"
+		}
+		if port == "" {
+			port = "6379"
+		}
+		address = net.JoinHostPort(host, port)
+	case "unix":
+		network, address, database = "unix", u.Path, u.Query().Get("db")
+		if address == "" {
+			return refuse("unix:// needs the path of a socket")
+		}
+	default:
+		return refuse(fmt.Sprintf("unknown scheme %q", u.Scheme))
+	}
+	db := 0
+	if database != "" {
+		if db, err = strconv.Atoi(database); err != nil || db < 0 {
+			return refuse(fmt.Sprintf("database %q is not a number from 0", database))
+		}
+	}
+	options := []redis.DialOption{
+		redis.DialConnectTimeout(connectTimeout), redis.DialReadTimeout(ioTimeout), redis.DialWriteTimeout(ioTimeout),
+		redis.DialDatabase(db), redis.DialUseTLS(u.Scheme == "rediss"),
+	}
+	if u.User != nil {
+		name := u.User.Username()
+		password, both := u.User.Password()
+		if !both { // as redis-cli reads it
+			name, password = "", name
+		}
+		options = append(options, redis.DialUsername(name), redis.DialPassword(password))
+	}
+	return func(ctx context.Context) (redis.Conn, error) {
+		return redis.DialContext(ctx, network, address, options...)
+	}, db, nil
+}
+
+// newPool is the pool of a mesh that was given none.
+func newPool(dial func(context.Context) (redis.Conn, error)) *redis.Pool {
+	return &redis.Pool{
+		DialContext:  dial,
+		MaxIdle:      16,
+		MaxActive:    32,
+		Wait:         true,
+		IdleTimeout:  5 * time.Minute,
+		TestOnBorrow: probe,
+	}
+}
