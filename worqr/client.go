@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -149,10 +151,12 @@ func (m *Mesh) Close() error {
 	workers := m.workers
 	m.workers = map[*Worker]bool{}
 	m.mu.Unlock()
-	var errs []error
-	for w := range workers {
-		errs = append(errs, w.Fail(m.ctx))
+	var failing sync.WaitGroup
+	errs := make([]error, len(workers), len(workers)+1)
+	for i, w := range slices.Collect(maps.Keys(workers)) {
+		failing.Go(func() { errs[i] = w.Fail(m.ctx) })
 	}
+	failing.Wait()
 	m.cancel()
 	m.tasks.Wait()
 	if m.owned != nil {
@@ -180,8 +184,7 @@ func (m *Mesh) Listener() *events.Listener {
 func (m *Mesh) patiently(ctx context.Context, step func(context.Context) error) error {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := step(ctx)
-		var refusal redis.Error
-		if err == nil || !m.cfg.WaitForRedis || errors.Is(err, ErrConfig) || errors.As(err, &refusal) && !mayPass(refusal) {
+		if err == nil || !m.cfg.WaitForRedis || errors.Is(err, ErrConfig) || refusal(err) {
 			return err
 		}
 		if sleep(ctx, jitter(pause)) != nil {

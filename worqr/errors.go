@@ -109,6 +109,12 @@ func mayPass(err redis.Error) bool {
 	return false
 }
 
+// refusal tells whether the server answered, and will answer the same until somebody mends something.
+func refusal(err error) bool {
+	var answer redis.Error
+	return errors.Is(err, ErrWrongType) || errors.Is(err, ErrRedisFull) || errors.As(err, &answer) && !mayPass(answer)
+}
+
 // BatchError tells how far an Enqueue of more than one chunk came: the first Accepted tasks are stored.
 // Of the rest nothing is, unless Err is ErrUnknown: then one chunk of up to 500 may be.
 type BatchError struct {

@@ -206,19 +206,20 @@ func left(t testing.TB, c redis.Conn, ns string) []string {
 func invariant(t testing.TB, c redis.Conn, ns, queue string) {
 	t.Helper()
 	prefix := queuePrefix(ns, queue)
-	var args []any
+	var members []any
 	for _, key := range keysOf(t, c, ns) {
 		if strings.HasPrefix(key, prefix+":processes:") {
-			args = append(args, strings.TrimPrefix(key, prefix+":processes:"))
+			members = append(members, strings.TrimPrefix(key, prefix+":processes:"))
 		}
 	}
-	bad, err := redis.Strings(c.Do("EVAL", `
+	const script = `
 		local bad = {}
 		for _, m in ipairs(ARGV) do
 			if redis.call('ZCARD', KEYS[1]..':processes:'..m) > 0 and redis.call('HEXISTS', KEYS[1]..':workers', m) == 0
 				and redis.call('SISMEMBER', KEYS[1]..':returning', m) == 0 then bad[#bad + 1] = m end
 		end
-		return bad`, append([]any{1, prefix}, args...)...))
+		return bad`
+	bad, err := redis.Strings(c.Do("EVAL", append([]any{script, 1, prefix}, members...)...))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,8 @@ type WorkerInfo struct {
 	Started  time.Time
 	Capacity int
 	Labels   map[string]string
-	Alive    bool // it has a heartbeat
+	Alive    bool          // it has a heartbeat
+	Left     time.Duration // what its heartbeat has to live without a beat; 0 when it has none
 }
 
 // Queues lists every queue in use, sorted: those with tasks, with workers, or used a short while ago.
@@ -111,6 +112,7 @@ func workerInfo(row []any) (WorkerInfo, error) {
 	}
 	info := WorkerInfo{
 		ID: id, Alive: left != -2, Host: fields["host"], Version: fields["version"], Labels: map[string]string{},
+		Left: time.Duration(max(left, 0)) * time.Millisecond,
 	}
 	info.PID, _ = strconv.Atoi(fields["pid"])           // what a foreign client left out stays zero
 	info.Capacity, _ = strconv.Atoi(fields["capacity"]) // likewise

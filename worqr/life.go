@@ -193,11 +193,13 @@ func (l *life) lookSoon(m *membership) {
 	signal(l.soon)
 }
 
-// lookAll has everything looked at: what was told meanwhile may have been missed.
+// lookAll has everything looked at and every dispatcher take: what was told meanwhile may have been missed, and no
+// membership is noted as idle that was not told it.
 func (l *life) lookAll() {
 	l.mu.Lock()
 	for _, m := range l.members {
 		l.looks[m] = true
+		signal(m.poke)
 	}
 	l.mu.Unlock()
 	signal(l.soon)

@@ -126,7 +126,7 @@ func (m *membership) answered(answer []any, err error) (processes []*Process, he
 		answer, err = redis.Scan(answer, &newest, &state)
 	}
 	for row := range slices.Chunk(answer, 3) {
-		p := &Process{of: m, taken: time.Now(), settled: make(chan struct{})}
+		p := &Process{of: m, taken: time.Now(), settled: make(chan struct{}), refusal: make(chan error, 1)}
 		if _, err = redis.Scan(row, &p.number, &p.token, &p.task); err != nil {
 			break
 		}
@@ -283,7 +283,10 @@ func (m *membership) compare(ctx context.Context, held int) error {
 		}
 	}
 	for number, p := range m.inHand {
-		if !there[number] && p.asked() == "" {
+		if there[number] {
+			continue
+		}
+		if first, _ := p.ask(gone); first { // else the settler learns what became of it
 			delete(m.inHand, number)
 			missing = append(missing, p)
 		}

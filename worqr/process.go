@@ -19,11 +19,12 @@ type Process struct {
 	end    context.CancelCauseFunc
 
 	mu      sync.Mutex
-	outcome outcome       // the first that was asked for; only that one is ever sent
+	outcome outcome       // the first that was asked for; only that one is ever sent. gone: Redis does not list it
 	settled chan struct{} // closed when it is known what became of it
 	result  outcome       // valid once settled: what Redis answered
 	err     error         // or why there is no answer
 	claimed bool          // Finish has answered true
+	refusal chan error    // the server's last refusal, while the outcome is sent again
 
 	unsure bool // a copy of the outcome may have run; confined to the settler
 }
@@ -62,8 +63,8 @@ func (p *Process) Context() context.Context { return p.ctx }
 // when it was settled before, here or by the process's next owner.
 //
 // Errors, all with false: ErrLapsed and ErrFenced: the process is no longer this worker's, and was not finished by it.
-// ErrUnknown: no answer came before ctx ended, or before the worker lapsed; until then it is sent again in the background,
-// and a later call of Finish answers what became of it.
+// ErrUnknown: no answer came before ctx ended, or before the worker lapsed. ErrWrongType, or what else the server refused
+// it with. After these two it is sent again in the background, and a later call of Finish answers what became of it.
 func (p *Process) Finish(ctx context.Context) (bool, error) {
 	if _, asked := p.ask(finish); asked != finish {
 		return false, nil
@@ -87,7 +88,9 @@ func (p *Process) StopToBack(ctx context.Context) error { return p.putBack(ctx, 
 
 func (p *Process) putBack(ctx context.Context, where outcome) error {
 	var err error
-	if first, _ := p.ask(where); !first {
+	if first, asked := p.ask(where); asked == gone {
+		err = ErrGone
+	} else if !first {
 		err = ErrSettled
 	} else if err = p.await(ctx); err == nil && p.result == gone {
 		err = ErrGone
@@ -107,7 +110,9 @@ func (p *Process) ask(o outcome) (first bool, asked outcome) {
 	}
 	p.outcome = o
 	p.mu.Unlock()
-	p.of.send(p)
+	if o != gone {
+		p.of.send(p)
+	}
 	return true, o
 }
 
@@ -123,13 +128,24 @@ func (p *Process) await(ctx context.Context) error {
 	select {
 	case <-p.settled:
 		return p.err
+	case <-p.refusal: // of an earlier attempt
 	default:
 	}
 	select {
 	case <-p.settled:
 		return p.err
+	case err := <-p.refusal:
+		return err
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", ErrUnknown, context.Cause(ctx))
+	}
+}
+
+// refused tells who waits that the server refuses, for now.
+func (p *Process) refused(err error) {
+	select {
+	case p.refusal <- err:
+	default: // the one before was not read
 	}
 }
 

@@ -139,6 +139,11 @@ func (m *membership) settle(batch []*Process) bool {
 		return true
 	case err != nil:
 		m.life.w.hooks.error(failed(err, "settle %d processes of queue %q", len(batch), m.station.name))
+		if refusal(err) {
+			for _, p := range batch {
+				p.refused(err)
+			}
+		}
 		return false
 	}
 	for i, p := range batch {

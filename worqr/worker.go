@@ -187,13 +187,18 @@ func (w *Worker) Start(ctx context.Context) error {
 		return failed(ErrStarted, "start worker")
 	}
 	w.state = starting
+	w.tasks.Add(1) // a stop that comes meanwhile waits for this, and ends what was joined
+	defer w.tasks.Done()
 	w.mu.Unlock()
 
 	w.mesh.Listener()
-	err := w.mesh.patiently(ctx, w.join)
+	joining, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(w.serving, cancel)()
+	err := w.mesh.patiently(joining, w.join)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.state == stopping { // Fail came meanwhile, and waits for this
+	if w.state == stopping {
 		err = ErrClosed
 	}
 	if err != nil {
@@ -407,7 +412,7 @@ func (w *Worker) change() {
 // tellWaiting tells the queue's callbacks that tasks wait of which no word may have come.
 func (w *Worker) tellWaiting(st *station, waiting int) {
 	if st.handler == nil {
-		_ = events.Work // TELL
+		w.mesh.listener.Tell(events.Event{Kind: events.Work, Queue: st.name, Count: waiting})
 	}
 }
 

@@ -1,0 +1,30 @@
+# make test needs nothing but Go: without Docker (with an image) or redis-server it fetches one into .cache/.
+GO ?= go
+NESTED := tools
+DIR ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test race lint tidy ci
+
+help: ## show this
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
+
+demo: ## four workers hash a tree of files; one is killed, one is frozen; nothing is lost (DIR=another tree)
+	@DIR="$(DIR)" $(GO) run ./examples/mesh
+
+test: ## every test, on a real Redis
+	@scripts/redis
+	$(GO) test -timeout 20m ./...
+
+race: ## the concurrent packages under the race detector
+	@scripts/redis
+	$(GO) test -race -short -timeout 20m ./worqr/... ./events/... ./heartbeat/... ./internal/... ./integration/...
+
+lint: ## gofmt, vet, staticcheck, and that go.mod is tidy
+	@files=$$(gofmt -l . | grep -v '^\.cache/' || true); if [ -n "$$files" ]; then echo "not formatted:" $$files; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool -modfile=tools/go.mod staticcheck ./...
+	$(GO) mod tidy -diff
+	@for dir in $(NESTED); do echo "checking the module in $$dir"; (cd $$dir && $(GO) mod verify && $(GO) mod tidy -diff && $(GO) vet ./...) || exit 1; done
+
+ci: test race lint ## all of it
