@@ -36,7 +36,7 @@ func (m *Mesh) Check(ctx context.Context) error {
 }
 
 func (m *Mesh) checkEviction(ctx context.Context) error {
-	info, err := redis.String(m.cmd.read(ctx, "INFO", "memory"))
+	info, err := redis.String(m.read(ctx, "INFO", "memory"))
 	if _, refused := err.(redis.Error); refused {
 		return nil // a server or a user without INFO: not known
 	}

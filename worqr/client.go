@@ -195,10 +195,13 @@ func (m *Mesh) patiently(ctx context.Context, step func(context.Context) error) 
 
 // db finds the number of the database, which the names of channels carry. Where the server does not tell it is 0.
 func (m *Mesh) db(ctx context.Context) (int, error) {
+	if m.ctx.Err() != nil {
+		return 0, ErrClosed
+	}
 	if n := m.database.Load(); n >= 0 {
 		return int(n), nil
 	}
-	info, err := redis.String(m.cmd.read(ctx, "CLIENT", "INFO"))
+	info, err := redis.String(m.read(ctx, "CLIENT", "INFO"))
 	var refusal redis.Error
 	if err != nil && !errors.As(err, &refusal) {
 		return 0, err
@@ -236,6 +239,14 @@ func (m *Mesh) queueTold(ctx context.Context, s *script, queue string, args ...a
 		return nil, false, err
 	}
 	return m.cmd.eval(ctx, s, m.keys.queue(queue), append([]any{m.keys.channels(db), queue}, args...))
+}
+
+// read sends one command that changes nothing.
+func (m *Mesh) read(ctx context.Context, command string, args ...any) (any, error) {
+	if m.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	return m.cmd.read(ctx, command, args...)
 }
 
 // usable refuses a queue's name, or a mesh that was closed.

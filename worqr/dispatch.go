@@ -199,6 +199,9 @@ func (m *membership) returned(p *Process, s *slot, err error) {
 		m.settleAfter(p, cause, err)
 	}
 	m.over()
+	if errors.Is(cause, ErrSettled) && (errors.Is(err, ErrSettled) || errors.Is(err, context.Canceled)) {
+		err = nil // it tells that its context has ended, by the settling
+	}
 	if err == nil || cause != nil && !errors.Is(cause, ErrSettled) {
 		s.failures = 0
 		return

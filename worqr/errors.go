@@ -49,6 +49,7 @@ var (
 	ErrConfig = errors.New("worqr: configuration")
 
 	errLost  = errors.New("the heartbeat is gone")
+	errStale = errors.New("a membership was closed meanwhile")
 	errAlive = errors.New("the worker has a heartbeat")
 )
 
@@ -57,6 +58,7 @@ var words = map[string]error{
 	"FENCED":    ErrFenced,
 	"LOST":      errLost,
 	"ALIVE":     errAlive,
+	"STALE":     errStale,
 	"FULL":      ErrRedisFull,
 	"OOM":       ErrRedisFull,
 	"CONFIG":    ErrConfig,

@@ -191,7 +191,7 @@ func left(t testing.TB, c redis.Conn, ns string) []string {
 		if key == "{"+ns+"}:queues" || key == "{"+ns+"}:mesh" || key == "{"+ns+"}:sweep" {
 			continue
 		}
-		if strings.HasSuffix(key, ":token") || strings.HasSuffix(key, ":cancels") {
+		if strings.HasSuffix(key, ":token") || strings.HasSuffix(key, ":cancels") || strings.HasSuffix(key, ":closed") {
 			if ttl, err := redis.Int(c.Do("PTTL", key)); err == nil && ttl > 0 {
 				continue
 			}

@@ -54,7 +54,7 @@ func (m *Mesh) WorkingQueues(ctx context.Context, worker string) ([]string, erro
 func (m *Mesh) set(ctx context.Context, key string) ([]string, error) {
 	var names []string
 	for cursor := "0"; ; {
-		page, err := redis.Values(m.cmd.read(ctx, "SSCAN", key, cursor, "COUNT", chunkTasks))
+		page, err := redis.Values(m.read(ctx, "SSCAN", key, cursor, "COUNT", chunkTasks))
 		if err != nil {
 			return nil, err
 		}
@@ -245,7 +245,7 @@ func (m *Mesh) Len(ctx context.Context, queue string) (int, error) {
 	err := m.usable(queue)
 	n := 0
 	if err == nil {
-		n, err = redis.Int(m.cmd.read(ctx, "LLEN", m.keys.queue(queue)+":tasks"))
+		n, err = redis.Int(m.read(ctx, "LLEN", m.keys.queue(queue)+":tasks"))
 	}
 	if err != nil {
 		return 0, failed(err, "count the tasks of queue %q", clip(queue))
@@ -275,7 +275,7 @@ func (m *Mesh) Tasks(ctx context.Context, queue string, offset, limit int) ([][]
 	var tasks [][]byte
 	if err == nil && limit > 0 {
 		// the front is the right end of the list
-		tasks, err = redis.ByteSlices(m.cmd.read(ctx, "LRANGE", m.keys.queue(queue)+":tasks", -(offset + limit), -(offset + 1)))
+		tasks, err = redis.ByteSlices(m.read(ctx, "LRANGE", m.keys.queue(queue)+":tasks", -(offset + limit), -(offset + 1)))
 	}
 	if err != nil {
 		return nil, failed(err, "list the tasks of queue %q", clip(queue))

@@ -175,7 +175,7 @@ func (m *membership) putFront(ctx context.Context, processes []*Process) error {
 	for chunk := range slices.Chunk(processes, chunkTasks) {
 		args := []any{m.id}
 		for _, p := range slices.Backward(chunk) { // the last named is taken first
-			args = append(args, p.number, string(front))
+			args = append(args, p.number, p.token, string(front))
 		}
 		if _, err := m.life.w.mesh.queue(ctx, settleScript, m.station.name, args...); err != nil {
 			return failed(err, "put back processes of queue %q", m.station.name)
@@ -279,7 +279,7 @@ func (m *membership) compare(ctx context.Context, held int) error {
 		}
 		there[number] = true
 		if m.inHand[number] == nil {
-			unknown = append(unknown, &Process{number: number})
+			unknown = append(unknown, &Process{number: number, token: info.Token})
 		}
 	}
 	for number, p := range m.inHand {
@@ -297,6 +297,9 @@ func (m *membership) compare(ctx context.Context, held int) error {
 		p.conclude(gone, nil)
 	}
 	if len(unknown) > 0 {
+		// A copy of the put-back may run late, so what a take without an answer asked for is never asked for again.
+		m.next += int64(m.pending)
+		m.pending = 0
 		m.life.w.log.Warn().Str("queue", m.station.name).Int("processes", len(unknown)).Msg("worqr: put back processes whose take was not answered")
 	}
 	return m.putFront(ctx, unknown)

@@ -11,11 +11,21 @@ import (
 	"github.com/worqr/worqr-go/events"
 )
 
-// open makes this incarnation a member of a queue, unless it is. First the workmap has the queue, then the queue has the
-// member: so whoever fails this worker finds all its queues.
+// open makes this incarnation a member of a queue, unless it is.
 func (l *life) open(ctx context.Context, st *station) error {
 	st.opening.Lock()
 	defer st.opening.Unlock()
+	for {
+		// Somebody may close a membership at the same time; what closes hundreds is over soon.
+		if err := l.openOnce(ctx, st); !errors.Is(err, errStale) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// openOnce tries under one id. First the workmap has the queue, then the queue has the member: so whoever fails this
+// worker finds all its queues. The caller has st.opening.
+func (l *life) openOnce(ctx context.Context, st *station) error {
 	if old := st.membership(); old != nil {
 		if old.life == l && !old.ended() {
 			return nil
@@ -33,7 +43,11 @@ func (l *life) open(ctx context.Context, st *station) error {
 	}
 	m := newMembership(l, st, l.nextID())
 	unhint := l.w.mesh.listener.OnHint(st.name, events.Cancel, m.hint)
-	answer, err := redis.Strings(l.w.mesh.queue(ctx, openScript, st.name, m.id))
+	ticket, err := redis.String(l.w.mesh.queue(ctx, newestScript, st.name))
+	var answer []string
+	if err == nil {
+		answer, err = redis.Strings(l.w.mesh.queue(ctx, openScript, st.name, m.id, ticket))
+	}
 	if err == nil && answer[1] == "1" {
 		_, err = l.w.mesh.mesh(ctx, noteScript, st.name)
 	}
@@ -41,10 +55,11 @@ func (l *life) open(ctx context.Context, st *station) error {
 		err = context.Cause(l.ctx)
 	}
 	if err != nil {
-		// It may be open in Redis. Nothing will ever be taken for it, and it is closed when there is time.
 		unhint()
 		m.end(err)
-		l.leaveBehind(m)
+		if !errors.Is(err, errStale) { // it may be open in Redis: it is closed when there is time
+			l.leaveBehind(m)
+		}
 		return err
 	}
 	_, _ = redis.Scan([]any{[]byte(answer[0])}, &m.seen) // a number: the script made it

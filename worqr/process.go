@@ -123,7 +123,8 @@ func (p *Process) asked() outcome {
 	return p.outcome
 }
 
-// await waits until it is known what became of the process.
+// await waits until it is known what became of the process. A handler gives the process's own context, or a child of it:
+// that this one ends, by the settling itself too, cuts nothing short. The settler has an end in every case.
 func (p *Process) await(ctx context.Context) error {
 	select {
 	case <-p.settled:
@@ -131,12 +132,24 @@ func (p *Process) await(ctx context.Context) error {
 	case <-p.refusal: // of an earlier attempt
 	default:
 	}
+	ended := ctx.Done()
+	for {
+		select {
+		case <-p.settled:
+			return p.err
+		case err := <-p.refusal:
+			return err
+		case <-ended:
+		}
+		if p.ctx.Err() == nil || context.Cause(ctx) != context.Cause(p.ctx) {
+			break
+		}
+		ended = nil
+	}
 	select {
 	case <-p.settled:
 		return p.err
-	case err := <-p.refusal:
-		return err
-	case <-ctx.Done():
+	default:
 		return fmt.Errorf("%w: %w", ErrUnknown, context.Cause(ctx))
 	}
 }

@@ -115,10 +115,10 @@ func (m *membership) settler(ctx context.Context) {
 
 // settle sends one batch and answers whether it was answered.
 func (m *membership) settle(batch []*Process) bool {
-	args := make([]any, 0, 1+2*len(batch))
+	args := make([]any, 0, 1+3*len(batch))
 	args = append(args, m.id)
 	for _, p := range batch {
-		args = append(args, p.number, string(p.asked()))
+		args = append(args, p.number, p.token, string(p.asked()))
 	}
 	reply, repeated, err := m.life.w.mesh.queueTold(m.ctx, settleScript, m.station.name, args...)
 	words, err := redis.Strings(reply, err)

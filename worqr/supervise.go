@@ -3,6 +3,7 @@ package worqr
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -100,28 +101,40 @@ func (w *Worker) reclaimWorker(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	var errs []error // a queue that cannot be mended holds up no other
 	for _, queue := range queues {
-		roll, err := w.mesh.roll(ctx, queue)
-		if err != nil {
-			return err
+		if err := w.reclaimFrom(ctx, id, queue); err != nil {
+			errs = append(errs, fmt.Errorf("queue %q: %w", queue, err))
 		}
-		for _, who := range roll.members {
-			if workerOf(who.id) != id {
-				continue
-			}
-			n, err := w.mesh.reclaim(ctx, queue, who.id)
-			if err != nil {
-				return err
-			}
-			w.hooks.reclaim(id, queue, n)
-			w.log.Info().Str("worker", id).Str("queue", queue).Int("returned", n).Msg("worqr: reclaimed from a dead worker")
-		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
 	}
 	_, err = w.mesh.mesh(ctx, leaveScript, id, "reclaimed")
 	if errors.Is(err, errAlive) {
 		return nil
 	}
 	return err
+}
+
+// reclaimFrom puts back what a dead worker holds of one queue.
+func (w *Worker) reclaimFrom(ctx context.Context, id, queue string) error {
+	roll, err := w.mesh.roll(ctx, queue)
+	if err != nil {
+		return err
+	}
+	for _, who := range roll.members {
+		if workerOf(who.id) != id {
+			continue
+		}
+		n, err := w.mesh.reclaim(ctx, queue, who.id)
+		if err != nil {
+			return err
+		}
+		w.hooks.reclaim(id, queue, n)
+		w.log.Info().Str("worker", id).Str("queue", queue).Int("returned", n).Msg("worqr: reclaimed from a dead worker")
+	}
+	return nil
 }
 
 // reclaim takes one membership out of a queue and puts its processes back, in steps. It answers how many went back; in

@@ -1,9 +1,11 @@
 package worqr
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/gomodule/redigo/redis"
@@ -63,9 +65,9 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 		args[i] = task
 	}
 	answer, err := redis.Strings(m.queue(ctx, enqueueScript, queue, args...))
-	if err == nil && answer[1] == "1" && noted {
-		// The tasks are stored; only a listing misses the queue until its next enqueue, so this is no failure.
-		if err := m.note(ctx, queue); err != nil {
+	if err != nil || answer[1] == "1" && noted {
+		// Noted again now, or by the next enqueue: only a listing misses the queue meanwhile, so this is no failure.
+		if err != nil || m.note(ctx, queue) != nil {
 			m.forgotten(queue)
 		}
 	}
@@ -130,11 +132,15 @@ func (m *Mesh) DeleteQueue(ctx context.Context, queue string) (int, error) {
 
 // forget takes a queue off the list when it is empty and nobody serves it.
 func (m *Mesh) forget(ctx context.Context, queue string) error {
+	notes, err := redis.String(m.read(ctx, "HGET", m.keys.mesh()+":mesh", "notes"))
+	if err != nil && !errors.Is(err, redis.ErrNil) {
+		return err
+	}
 	roll, err := m.roll(ctx, queue)
 	if err != nil || roll.waiting > 0 || len(roll.members) > 0 {
 		return err
 	}
-	_, err = m.mesh(ctx, forgetScript, queue)
+	_, err = m.mesh(ctx, forgetScript, queue, cmp.Or(notes, "0"))
 	return err
 }
 

@@ -112,13 +112,14 @@ type Worker struct {
 	tasks    sync.WaitGroup // the tending goroutine
 	poke     chan struct{}  // something has changed: tend
 
-	mu       sync.Mutex
-	state    state
-	life     *life         // the present incarnation, also when it has lapsed; nil before the first
-	changed  chan struct{} // closed and replaced when life or state has changed
-	stations map[string]*station
-	unlisten []func()
-	outcome  error // of the stop
+	mu        sync.Mutex
+	state     state
+	life      *life         // the present incarnation, also when it has lapsed; nil before the first
+	changed   chan struct{} // closed and replaced when life or state has changed
+	stations  map[string]*station
+	unlisten  []func()
+	callbacks map[string][]*events.Registration // by queue
+	outcome   error                             // of the stop
 }
 
 type state int
@@ -140,6 +141,7 @@ func (m *Mesh) NewWorker(cfg WorkerConfig) (*Worker, error) {
 		mesh: m, cfg: cfg, log: m.cfg.Logger,
 		ended: make(chan struct{}), poke: make(chan struct{}, 1),
 		changed: make(chan struct{}), stations: map[string]*station{},
+		callbacks: map[string][]*events.Registration{},
 	}
 	w.hooks = &w.cfg.Hooks
 	w.serving, w.stop = context.WithCancel(context.Background())
@@ -223,10 +225,11 @@ func (w *Worker) On(queue string, fn func(events.Event)) error {
 	if fn == nil {
 		return failed(fmt.Errorf("%w: the callback for queue %q is nil", ErrInvalid, clip(queue)), "on")
 	}
-	stop := w.mesh.Listener().On(queue, fn)
+	r := w.mesh.Listener().Register(queue, fn)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.unlisten = append(w.unlisten, stop)
+	w.unlisten = append(w.unlisten, r.Stop)
+	w.callbacks[queue] = append(w.callbacks[queue], r)
 	return nil
 }
 
@@ -411,8 +414,11 @@ func (w *Worker) change() {
 
 // tellWaiting tells the queue's callbacks that tasks wait of which no word may have come.
 func (w *Worker) tellWaiting(st *station, waiting int) {
-	if st.handler == nil {
-		w.mesh.listener.Tell(events.Event{Kind: events.Work, Queue: st.name, Count: waiting})
+	w.mu.Lock()
+	callbacks := w.callbacks[st.name]
+	w.mu.Unlock()
+	for _, r := range callbacks {
+		r.Tell(events.Event{Kind: events.Work, Queue: st.name, Count: waiting})
 	}
 }
 

@@ -7,9 +7,9 @@
 -- ARGV[4]  the protocol version
 -- ARGV[5], ARGV[6], ...  pairs: what `info` holds
 -- Returns  Redis's clock in microseconds
--- Errors   CONFIG  the mesh has another protocol version, or another T while workers are registered
+-- Errors   CONFIG  the mesh has another protocol version, or another T while a worker may trust its heartbeat
 --          LOST    W was registered and its heartbeat is gone: take a new id
--- Cost     O(1)
+-- Cost     O(1), O(workers) when T is another one
 -- Twice    renews the heartbeat.
 local p, w, lapse, protocol = KEYS[1], ARGV[2], ARGV[3], ARGV[4]
 local mesh = redis.call('HMGET', p .. ':mesh', 'protocol', 'lapse')
@@ -17,13 +17,20 @@ if mesh[1] and mesh[1] ~= protocol then
   return {err = 'CONFIG Protocol: the mesh speaks version ' .. mesh[1] .. ', this worker ' .. protocol}
 end
 local registered = redis.call('SISMEMBER', p .. ':workers', w) == 1
-if mesh[2] and mesh[2] ~= lapse and redis.call('SCARD', p .. ':workers') > 0 then
-  return {err = 'CONFIG Lapse: the mesh has ' .. mesh[2] .. ' ms, this worker ' .. lapse .. ' ms'}
+local t = redis.call('TIME')
+if mesh[2] and mesh[2] ~= lapse then
+  for _, id in ipairs(redis.call('SMEMBERS', p .. ':workers')) do
+    -- it may still trust a beat: its heartbeat is there, or was taken away by hand a short while ago
+    local failed = redis.call('HGET', p .. ':info:' .. id, 'failed')
+    if redis.call('EXISTS', p .. ':worker:' .. id) == 1
+      or failed and tonumber(t[1]) - tonumber(failed) <= tonumber(mesh[2]) / 1000 + 1 then
+      return {err = 'CONFIG Lapse: the mesh has ' .. mesh[2] .. ' ms, this worker ' .. lapse .. ' ms'}
+    end
+  end
 end
 if registered and redis.call('EXISTS', p .. ':worker:' .. w) == 0 then
   return {err = 'LOST this worker was registered and has lapsed'}
 end
-local t = redis.call('TIME')
 local time = string.format('%.0f', tonumber(t[1]) * 1000000 + tonumber(t[2]))
 redis.call('SREM', p .. ':workers', '') -- lets the next write pass on a full Redis
 redis.call('HSET', p .. ':mesh', 'protocol', protocol, 'lapse', lapse)

@@ -1,5 +1,5 @@
--- newest answers the newest token of the queue, of a process or of a mark. A cancel and a delete carry it, so that a
--- copy of them is known from a new one. It changes nothing.
+-- newest answers the newest token of the queue: of a process, a mark or a close. Cancel, delete and open carry it, so that
+-- a late copy of them is known from a new one. It changes nothing.
 --
 -- Returns  the token, 0 without one
 -- Cost     O(1)

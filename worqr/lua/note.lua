@@ -8,5 +8,9 @@
 -- Cost     O(1)
 -- Twice    adds nothing.
 local n = redis.pcall('SADD', KEYS[1] .. ':queues', ARGV[2])
-if type(n) == 'table' and string.find(n.err, 'OOM', 1, true) then return {err = 'FULL ' .. n.err} end
+if type(n) == 'table' then
+  if string.find(n.err, 'OOM', 1, true) then return {err = 'FULL ' .. n.err} end
+  return n
+end
+redis.call('HINCRBY', KEYS[1] .. ':mesh', 'notes', 1) -- no forget that was decided before this takes effect
 return n

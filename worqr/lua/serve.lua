@@ -16,4 +16,5 @@ redis.call('SREM', p .. ':workmap:' .. w, '') -- lets the next write pass on a f
 redis.call('SADD', p .. ':workmap:' .. w, ARGV[3])
 redis.call('SADD', p .. ':queues', ARGV[3])
 redis.call('HSET', p .. ':info:' .. w, 'edit', ARGV[4])
+redis.call('HINCRBY', p .. ':mesh', 'notes', 1) -- no forget that was decided before this takes effect
 return 'OK'
