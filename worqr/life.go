@@ -84,7 +84,8 @@ func (w *Worker) join(ctx context.Context) error {
 	case <-l.lease.Context().Done():
 	}
 	l.tasks.Go(func() { heartbeat.Watch{Every: w.cfg.Beat, Now: l.soon}.Run(running, l.looking) })
-	l.tasks.Go(func() { heartbeat.Watch{Every: w.cfg.Sweep, Now: l.sooner}.Run(running, l.round) })
+	// jittered by a quarter around four fifths: no pause is longer than Sweep
+	l.tasks.Go(func() { heartbeat.Watch{Every: w.cfg.Sweep * 4 / 5, Now: l.sooner}.Run(running, l.round) })
 
 	w.mu.Lock()
 	w.life = l

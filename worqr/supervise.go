@@ -156,7 +156,7 @@ func (m *Mesh) reclaim(ctx context.Context, queue, membership string) (returned 
 // reclaimed, a reclaim that its peer left half-way is completed, marks that concern nobody go, and so does the queue from
 // the list when it is empty and nobody serves it.
 func (w *Worker) examine(ctx context.Context, queue string) error {
-	roll, err := w.mesh.roll(ctx, queue)
+	roll, forget, err := w.mesh.inspect(ctx, queue)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (w *Worker) examine(ctx context.Context, queue string) error {
 			return err
 		}
 	}
-	return w.mesh.forget(ctx, queue)
+	return forget()
 }
 
 // orphans answers which members have no owner: on their way back already; of a worker that does not serve this queue, as

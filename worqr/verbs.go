@@ -122,7 +122,10 @@ func (m *Mesh) Cancel(ctx context.Context, queue string, task []byte) (Cancelled
 func (m *Mesh) DeleteQueue(ctx context.Context, queue string) (int, error) {
 	answer, err := m.mark(ctx, queue, deleteScript)
 	if err == nil {
-		err = m.forget(ctx, queue)
+		var forget func() error
+		if _, forget, err = m.inspect(ctx, queue); err == nil {
+			err = forget()
+		}
 	}
 	if err != nil {
 		return 0, failed(err, "delete queue %q", clip(queue))
@@ -130,18 +133,23 @@ func (m *Mesh) DeleteQueue(ctx context.Context, queue string) (int, error) {
 	return int(answer[0]), nil
 }
 
-// forget takes a queue off the list when it is empty and nobody serves it.
-func (m *Mesh) forget(ctx context.Context, queue string) error {
+// inspect reads who is in a queue and answers what forgets it, if it was found empty and unserved. What is noted or
+// served after this began is not forgotten.
+func (m *Mesh) inspect(ctx context.Context, queue string) (r roll, forget func() error, err error) {
 	notes, err := redis.String(m.read(ctx, "HGET", m.keys.mesh()+":mesh", "notes"))
 	if err != nil && !errors.Is(err, redis.ErrNil) {
-		return err
+		return r, nil, err
 	}
-	roll, err := m.roll(ctx, queue)
-	if err != nil || roll.waiting > 0 || len(roll.members) > 0 {
-		return err
+	if r, err = m.roll(ctx, queue); err != nil {
+		return r, nil, err
 	}
-	_, err = m.mesh(ctx, forgetScript, queue, cmp.Or(notes, "0"))
-	return err
+	return r, func() error {
+		if r.waiting > 0 || len(r.members) > 0 {
+			return nil
+		}
+		_, err := m.mesh(ctx, forgetScript, queue, cmp.Or(notes, "0"))
+		return err
+	}, nil
 }
 
 // mark runs cancel or delete. Both carry the newest token from before their first copy, by which a late copy of them is

@@ -356,7 +356,9 @@ func (w *Worker) takeOne(ctx context.Context, queue string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.giveBack(processes[1:])
+	if len(processes) > 1 {
+		m.giveBack(processes[1:]) // of an earlier take, whose answer was lost
+	}
 	return processes[0], nil
 }
 
