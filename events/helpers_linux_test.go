@@ -1,0 +1,5 @@
+package events
+
+import "syscall"
+
+func init() { childOfTest = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
