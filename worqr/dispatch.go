@@ -154,8 +154,11 @@ func (m *membership) takeFor(ctx context.Context, slots []*slot) ([]*Process, er
 	if m.closing.Load() {
 		return nil, ErrStopping
 	}
-	// Idle only when a wake-up would arrive.
-	processes, err := m.take(ctx, len(slots), m.life.w.mesh.listener.Ready())
+	// Idle only when a wake-up would arrive. The flag is up before that is asked, so who makes it ready sees it.
+	m.unnoted.Store(true)
+	park := m.life.w.mesh.listener.Ready()
+	processes, err := m.take(ctx, len(slots), park)
+	m.unnoted.CompareAndSwap(true, !park)
 	if len(processes) > len(slots) {
 		m.giveBack(processes[len(slots):])
 		processes = processes[:len(slots)]
@@ -186,7 +189,7 @@ func (m *membership) start(p *Process, s *slot) {
 			}
 			m.returned(p, s, err)
 		}()
-		err = m.station.handler.Handle(p.ctx, p)
+		err = m.station.handler.Handle(p.Context(), p)
 		normal = true
 	})
 }
@@ -218,6 +221,7 @@ func (m *membership) settleAfter(p *Process, cause, err error) {
 	case errors.Is(cause, ErrCanceled):
 		p.ask(finish)
 	case errors.Is(cause, ErrLapsed), errors.Is(cause, ErrFenced), errors.Is(cause, ErrGone):
+	case errors.Is(cause, ErrStopping): // all that is left goes back in one step, in order
 	case err != nil, cause != nil:
 		p.ask(front)
 	default:

@@ -59,6 +59,7 @@ var words = map[string]error{
 	"LOST":      errLost,
 	"ALIVE":     errAlive,
 	"STALE":     errStale,
+	"INVALID":   ErrInvalid,
 	"FULL":      ErrRedisFull,
 	"OOM":       ErrRedisFull,
 	"CONFIG":    ErrConfig,

@@ -1,14 +1,21 @@
 package worqr_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha1"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+	"github.com/rs/zerolog"
 
 	"github.com/worqr/worqr-go/events"
 	"github.com/worqr/worqr-go/internal/redistest"
@@ -46,7 +53,14 @@ func ended(t testing.TB, ctx context.Context) error {
 // patient is a worker that does nothing by itself for minutes: no beat, no look and no round changes a key or hides a
 // wake-up that was lost.
 func patient() worqr.WorkerConfig {
-	return worqr.WorkerConfig{Beat: 3 * time.Minute, Lapse: 10 * time.Minute, Sweep: time.Hour, Grace: 5 * time.Second}
+	return worqr.WorkerConfig{Beat: 3 * time.Minute, Lapse: 10 * time.Minute, Margin: time.Second, Sweep: time.Hour, Grace: 5 * time.Second}
+}
+
+// steady is a worker that does not lapse on a busy machine, and yet within a test.
+func steady() worqr.WorkerConfig {
+	return worqr.WorkerConfig{
+		Beat: 200 * time.Millisecond, Lapse: 2 * time.Second, Sweep: 200 * time.Millisecond, Grace: 5 * time.Second,
+	}
 }
 
 // handling is a worker's configuration with one handler.
@@ -141,4 +155,98 @@ func gather(ran chan<- string) worqr.HandlerFunc {
 		ran <- string(p.Task())
 		return nil
 	}
+}
+
+// door is a handler that says when it has begun and returns when it is told to, whatever its context does.
+type door struct {
+	entered chan *worqr.Process
+	leave   chan error
+	runs    atomic.Int64
+	inside  crowd
+}
+
+func newDoor() *door {
+	return &door{entered: make(chan *worqr.Process, 1_000), leave: make(chan error, 1_000)}
+}
+
+func (d *door) handle(_ context.Context, p *worqr.Process) error {
+	d.runs.Add(1)
+	d.inside.enter()
+	defer d.inside.leave()
+	d.entered <- p
+	return <-d.leave
+}
+
+// scriptOf names the script that a command runs, "" when it runs none.
+func scriptOf(c redistest.Command) string {
+	switch {
+	case len(c.Args) < 2:
+		return ""
+	case c.Is("EVALSHA"):
+		return worqr.ScriptName(string(c.Args[1]))
+	case c.Is("EVAL"):
+		sum := sha1.Sum(c.Args[1])
+		return worqr.ScriptName(hex.EncodeToString(sum[:]))
+	}
+	return ""
+}
+
+// counted has a proxy count the runs of each script from now on.
+func counted(p *redistest.Proxy) (runs func(script string) int) {
+	var mu sync.Mutex
+	byName := map[string]int{}
+	p.Intercept(func(c redistest.Command) redistest.Action {
+		mu.Lock()
+		defer mu.Unlock()
+		byName[scriptOf(c)]++
+		return redistest.Pass
+	})
+	return func(script string) int {
+		mu.Lock()
+		defer mu.Unlock()
+		return byName[script]
+	}
+}
+
+// logs is what a logger has written.
+type logs struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logs) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// lines decodes the lines that contain a text.
+func (l *logs) lines(containing string) []map[string]any {
+	var list []map[string]any
+	for line := range strings.Lines(l.String()) {
+		fields := map[string]any{}
+		if strings.Contains(line, containing) && json.Unmarshal([]byte(line), &fields) == nil {
+			list = append(list, fields)
+		}
+	}
+	return list
+}
+
+// logged opens a mesh whose log, down to the last level, the test reads.
+func logged(t testing.TB, url string, cfg worqr.Config) (*worqr.Mesh, *logs) {
+	t.Helper()
+	log := &logs{}
+	cfg.Logger = zerolog.New(log)
+	m, err := worqr.Open(t.Context(), url, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	return m, log
 }

@@ -188,7 +188,7 @@ func left(t testing.TB, c redis.Conn, ns string) []string {
 	t.Helper()
 	var bad []string
 	for _, key := range keysOf(t, c, ns) {
-		if key == "{"+ns+"}:queues" || key == "{"+ns+"}:mesh" || key == "{"+ns+"}:sweep" {
+		if key == "{"+ns+"}:queues" || key == "{"+ns+"}:mesh" || key == "{"+ns+"}:sweep" || key == "{"+ns+"}:rota" {
 			continue
 		}
 		if strings.HasSuffix(key, ":token") || strings.HasSuffix(key, ":cancels") || strings.HasSuffix(key, ":closed") {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -273,6 +274,7 @@ func (m *Mesh) Tasks(ctx context.Context, queue string, offset, limit int) ([][]
 		err = fmt.Errorf("%w: offset %d, limit %d: neither may be below 0", ErrInvalid, offset, limit)
 	}
 	var tasks [][]byte
+	limit = min(limit, math.MaxInt-max(offset, 0)-1)
 	if err == nil && limit > 0 {
 		// the front is the right end of the list
 		tasks, err = redis.ByteSlices(m.read(ctx, "LRANGE", m.keys.queue(queue)+":tasks", -(offset + limit), -(offset + 1)))

@@ -240,8 +240,9 @@ func TestProducerIsNoWorker(t *testing.T) {
 func TestNamespacesAreApart(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	one, two := open(t), open(t)
-	heard := hear(t, two, "q")
+	ns, server := redistest.Namespace(t), redistest.Shared(t).URL()
+	one, two := open(t), openAt(t, server, worqr.Config{Namespace: ns})
+	heard := hear(t, openAt(t, server, worqr.Config{Namespace: ns}), "q")
 	enqueue(t, one, "q", "a", "b", "c")
 	w1, w2 := start(t, one, patient(), "q"), start(t, two, patient(), "q")
 	p := take(t, w1, "q")

@@ -26,8 +26,9 @@ type life struct {
 	ctx   context.Context // what is in hand descends from it; ends with ErrLapsed, or ErrStopping after the last return
 	end   context.CancelCauseFunc
 
-	beats        line         // used by the lease only
-	claimedUntil atomic.Int64 // until when a peer has claimed the round, on this process's clock
+	beats   line         // used by the lease only
+	mine    atomic.Bool  // a beat has claimed the next round
+	claimed atomic.Int64 // when a beat last saw it claimed, by whomever
 
 	soon   chan struct{} // a look or a round is wanted before its time
 	sooner chan struct{}
@@ -83,8 +84,8 @@ func (w *Worker) join(ctx context.Context) error {
 	case <-l.lease.Begun():
 	case <-l.lease.Context().Done():
 	}
-	l.tasks.Go(func() { heartbeat.Watch{Every: w.cfg.Beat, Now: l.soon}.Run(running, l.looking) })
-	// jittered by a quarter around four fifths: no pause is longer than Sweep
+	// A look follows each beat. Rounds are jittered by a quarter around four fifths: no pause is longer than Sweep.
+	l.tasks.Go(func() { heartbeat.Watch{Every: 2 * w.cfg.Beat, Now: l.soon}.Run(running, l.looking) })
 	l.tasks.Go(func() { heartbeat.Watch{Every: w.cfg.Sweep * 4 / 5, Now: l.sooner}.Run(running, l.round) })
 
 	w.mu.Lock()
@@ -117,7 +118,7 @@ func (l *life) beat(ctx context.Context) error {
 		return err
 	}
 	sent := time.Now()
-	answer, err := redis.Int64s(l.beats.eval(ctx, beatScript, m.keys.mesh(), []any{m.keys.channels(db), l.id, l.w.cfg.Lapse.Milliseconds()}))
+	answer, err := redis.Int64s(l.beats.eval(ctx, beatScript, m.keys.mesh(), []any{m.keys.channels(db), l.id, l.w.cfg.Lapse.Milliseconds(), l.claimFor(!l.judge.InDoubt())}))
 	switch {
 	case errors.Is(err, errLost):
 		return fmt.Errorf("%w: %w", heartbeat.ErrLost, err)
@@ -127,7 +128,14 @@ func (l *life) beat(ctx context.Context) error {
 	}
 	received := time.Now()
 	l.judge.Sample(sent, received, time.Duration(answer[0])*time.Microsecond)
-	l.claimedUntil.Store(received.Add(time.Duration(answer[1]) * time.Millisecond).UnixNano())
+	if answer[2] == 1 {
+		l.claimed.Store(received.UnixNano())
+	}
+	if answer[1] == 1 {
+		l.mine.Store(true)
+		signal(l.sooner)
+	}
+	signal(l.soon)
 	return nil
 }
 
@@ -196,11 +204,16 @@ func (l *life) lookSoon(m *membership) {
 
 // lookAll has everything looked at and every dispatcher take: what was told meanwhile may have been missed, and no
 // membership is noted as idle that was not told it.
-func (l *life) lookAll() {
+func (l *life) lookAll() { l.lookWhere(func(*membership) bool { return true }) }
+
+// lookWhere is lookAll for some.
+func (l *life) lookWhere(which func(*membership) bool) {
 	l.mu.Lock()
 	for _, m := range l.members {
-		l.looks[m] = true
-		signal(m.poke)
+		if which(m) {
+			l.looks[m] = true
+			signal(m.poke)
+		}
 	}
 	l.mu.Unlock()
 	signal(l.soon)

@@ -39,9 +39,10 @@ type membership struct {
 	running int            // handlers that have not returned
 	quiet   chan struct{}  // closed when the last of them has
 
-	outbox *outbox
-	poke   chan struct{} // tasks may wait: take
-	woken  chan struct{} // a wake-up that was meant for this membership: take, or pass it on
+	outbox  *outbox
+	poke    chan struct{} // tasks may wait: take
+	woken   chan struct{} // a wake-up that was meant for this membership: take, or pass it on
+	unnoted atomic.Bool   // a take did not note it as idle, as no wake-up would have arrived
 
 	unhint       func()
 	stopTaking   context.CancelFunc // nil without a handler
@@ -97,8 +98,7 @@ func (m *membership) take(ctx context.Context, count int, park bool) ([]*Process
 			m.pending = count
 			return nil, err
 		case errors.Is(err, ErrFenced):
-			m.end(ErrFenced)
-			m.life.w.change()
+			m.fenced()
 			return nil, err
 		case err != nil:
 			return nil, err
@@ -116,6 +116,16 @@ func (m *membership) take(ctx context.Context, count int, park bool) ([]*Process
 		}
 		return processes, nil
 	}
+}
+
+// fenced ends a membership that was taken out of the queue. If that was because time is up, the lapse is the cause, also
+// when no timer has said so yet.
+func (m *membership) fenced() {
+	if !m.life.lease.Valid() {
+		m.life.lapse(nil)
+	}
+	m.end(ErrFenced)
+	m.life.w.change()
 }
 
 // answered enters what a take brought into the books, and applies the cancels that were heard meanwhile.
@@ -203,6 +213,9 @@ func (m *membership) look(ctx context.Context) (waiting int, err error) {
 		return 0, err
 	}
 	defer m.release()
+	m.mu.Lock()
+	before := len(m.inHand) // it only shrinks now: no take is under way
+	m.mu.Unlock()
 	held := 0
 	for more := true; more; {
 		m.mu.Lock()
@@ -210,8 +223,7 @@ func (m *membership) look(ctx context.Context) (waiting int, err error) {
 		m.mu.Unlock()
 		answer, err := redis.Values(m.life.w.mesh.queue(ctx, lookScript, m.station.name, m.id, since))
 		if errors.Is(err, ErrFenced) {
-			m.end(ErrFenced)
-			m.life.w.change()
+			m.fenced()
 		}
 		var newest int64
 		if err == nil {
@@ -224,7 +236,7 @@ func (m *membership) look(ctx context.Context) (waiting int, err error) {
 			return 0, failed(err, "look at queue %q", m.station.name)
 		}
 	}
-	return waiting, m.compare(ctx, held)
+	return waiting, m.compare(ctx, before, held)
 }
 
 // marked applies cancel marks, the oldest first. A full page leaves more to ask for.
@@ -252,17 +264,19 @@ func (m *membership) marked(rows []any, newest int64) (more bool, err error) {
 
 // compare mends a difference between what Redis lists and what this worker knows: what it does not know it puts back
 // (the answer of a take was lost, or an old copy of one came late), what Redis does not list has ended. The caller has
-// the turn, so no take is under way; what is being settled may be listed or not.
-func (m *membership) compare(ctx context.Context, held int) error {
+// the turn, so no take is under way; what was in hand before and is being settled may be listed or not.
+func (m *membership) compare(ctx context.Context, before, held int) error {
 	m.mu.Lock()
-	known, settling := len(m.inHand), 0
-	for _, p := range m.inHand {
-		if p.asked() != "" {
-			settling++
+	unsettled := 0
+	mine := map[int64]bool{}
+	for number, p := range m.inHand {
+		mine[number] = true
+		if p.asked() == "" {
+			unsettled++
 		}
 	}
 	m.mu.Unlock()
-	if held <= known && held >= known-settling {
+	if held <= before && held >= unsettled {
 		return nil
 	}
 	listed, err := m.life.w.mesh.held(ctx, m.station.name, m.id, "")
@@ -278,7 +292,7 @@ func (m *membership) compare(ctx context.Context, held int) error {
 			continue // not one of ours: nobody made such an id
 		}
 		there[number] = true
-		if m.inHand[number] == nil {
+		if !mine[number] {
 			unknown = append(unknown, &Process{number: number, token: info.Token})
 		}
 	}
@@ -286,7 +300,7 @@ func (m *membership) compare(ctx context.Context, held int) error {
 		if there[number] {
 			continue
 		}
-		if first, _ := p.ask(gone); first { // else the settler learns what became of it
+		if first, _ := p.claim(gone); first { // else the settler learns what became of it
 			delete(m.inHand, number)
 			missing = append(missing, p)
 		}

@@ -23,8 +23,8 @@ func (l *life) open(ctx context.Context, st *station) error {
 	}
 }
 
-// openOnce tries under one id. First the workmap has the queue, then the queue has the member: so whoever fails this
-// worker finds all its queues. The caller has st.opening.
+// openOnce tries under one id. First the workmap and the list of queues have the queue, then the queue has the member: so
+// whoever fails this worker finds all its queues. The caller has st.opening.
 func (l *life) openOnce(ctx context.Context, st *station) error {
 	if old := st.membership(); old != nil {
 		if old.life == l && !old.ended() {
@@ -38,19 +38,19 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	if !st.serving() {
 		return ErrNotWorking // StopWork came meanwhile
 	}
+	if l.w.serving.Err() != nil {
+		return ErrClosed // the worker stops, and its leave may have passed this queue already
+	}
+	ticket, err := redis.String(l.w.mesh.queue(ctx, newestScript, st.name))
+	if err != nil {
+		return err
+	}
 	if err := l.workmap(ctx, serveScript, st.name); err != nil {
 		return err
 	}
 	m := newMembership(l, st, l.nextID())
 	unhint := l.w.mesh.listener.OnHint(st.name, events.Cancel, m.hint)
-	ticket, err := redis.String(l.w.mesh.queue(ctx, newestScript, st.name))
-	var answer []string
-	if err == nil {
-		answer, err = redis.Strings(l.w.mesh.queue(ctx, openScript, st.name, m.id, ticket))
-	}
-	if err == nil && answer[1] == "1" {
-		_, err = l.w.mesh.mesh(ctx, noteScript, st.name)
-	}
+	m.seen, err = redis.Int64(l.w.mesh.queue(ctx, openScript, st.name, m.id, ticket))
 	if err == nil {
 		err = context.Cause(l.ctx)
 	}
@@ -62,7 +62,6 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 		}
 		return err
 	}
-	_, _ = redis.Scan([]any{[]byte(answer[0])}, &m.seen) // a number: the script made it
 	m.unhint = unhint
 
 	working, stop := context.WithCancel(context.Background())
@@ -114,6 +113,7 @@ func (l *life) close(ctx context.Context, lastCall time.Duration, st *station) e
 		l.leaveBehind(m)
 		return err
 	}
+	m.returnedAll()
 	return nil
 }
 
@@ -142,18 +142,19 @@ func (l *life) closeRest(ctx context.Context) bool {
 	rest := l.rest
 	l.rest = nil
 	l.mu.Unlock()
-	for i, m := range rest {
+	var still []*membership
+	for _, m := range rest {
 		m.station.opening.Lock()
 		err := l.giveUp(ctx, m)
 		m.station.opening.Unlock()
-		if err != nil && l.ctx.Err() == nil && !errors.Is(err, ErrWrongType) {
-			l.mu.Lock()
-			l.rest = append(l.rest, rest[i:]...)
-			l.mu.Unlock()
-			return false
+		if err != nil && l.ctx.Err() == nil {
+			still = append(still, m)
 		}
 	}
-	return true
+	l.mu.Lock()
+	l.rest = append(l.rest, still...)
+	l.mu.Unlock()
+	return len(still) == 0
 }
 
 // drain ends the taking and waits for the handlers, while ctx lasts and then for the last call.

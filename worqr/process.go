@@ -15,7 +15,7 @@ type Process struct {
 	token  int64
 	task   []byte
 	taken  time.Time
-	ctx    context.Context
+	ctx    context.Context // as the books have it; see Context
 	end    context.CancelCauseFunc
 
 	mu      sync.Mutex
@@ -37,6 +37,8 @@ const (
 	front  outcome = "front"
 	back   outcome = "back"
 
+	returned outcome = "returned" // put back with all that its membership held
+
 	done    outcome = "done"
 	gone    outcome = "gone"
 	dropped outcome = "dropped"
@@ -56,20 +58,41 @@ func (p *Process) Token() int64 { return p.token }
 func (p *Process) Task() []byte { return p.task }
 
 // Context ends when the process is no longer this worker's to work on. context.Cause tells why: ErrCanceled,
-// ErrStopping, ErrHandover, ErrLapsed, ErrFenced, ErrGone, or ErrSettled.
-func (p *Process) Context() context.Context { return p.ctx }
+// ErrStopping, ErrHandover, ErrLapsed, ErrFenced, ErrGone, or ErrSettled. Its Err reads the clock, so it is right also
+// when no timer has had its turn, as after a SIGSTOP: ask it before each effect outside.
+func (p *Process) Context() context.Context { return held{p.ctx, p.of.life} }
+
+// held is the context of a process. Its Done and its children are those of the context inside.
+type held struct {
+	context.Context
+	life *life
+}
+
+// Err ends the incarnation whose time is up.
+func (h held) Err() error {
+	if h.Context.Err() == nil && !h.life.lease.Valid() {
+		h.life.lapse(nil)
+	}
+	return h.Context.Err()
+}
 
 // Finish removes the process: its task is done. It answers true to exactly one caller for each delivered task, and false
 // when it was settled before, here or by the process's next owner.
 //
-// Errors, all with false: ErrLapsed and ErrFenced: the process is no longer this worker's, and was not finished by it.
+// Errors, all with false: ErrLapsed, ErrFenced, and ErrStopping when the worker has put it back: the process is no longer
+// this worker's, and was not finished by it.
 // ErrUnknown: no answer came before ctx ended, or before the worker lapsed. ErrWrongType, or what else the server refused
 // it with. After these two it is sent again in the background, and a later call of Finish answers what became of it.
 func (p *Process) Finish(ctx context.Context) (bool, error) {
-	if _, asked := p.ask(finish); asked != finish {
+	_, asked := p.ask(finish)
+	if asked != finish && asked != returned {
 		return false, nil
 	}
-	if err := p.await(ctx); err != nil {
+	err := p.await(ctx)
+	if asked == returned {
+		err = ErrStopping
+	}
+	if err != nil {
 		return false, failed(err, "finish process %s of queue %q", p.ID(), p.Queue())
 	}
 	p.mu.Lock()
@@ -90,6 +113,8 @@ func (p *Process) putBack(ctx context.Context, where outcome) error {
 	var err error
 	if first, asked := p.ask(where); asked == gone {
 		err = ErrGone
+	} else if asked == returned {
+		err = ErrStopping
 	} else if !first {
 		err = ErrSettled
 	} else if err = p.await(ctx); err == nil && p.result == gone {
@@ -103,17 +128,21 @@ func (p *Process) putBack(ctx context.Context, where outcome) error {
 
 // ask has the outcome sent, unless one was asked for before. It answers whether this call did, and the outcome that counts.
 func (p *Process) ask(o outcome) (first bool, asked outcome) {
-	p.mu.Lock()
-	if p.outcome != "" {
-		defer p.mu.Unlock()
-		return false, p.outcome
-	}
-	p.outcome = o
-	p.mu.Unlock()
-	if o != gone {
+	if first, asked = p.claim(o); first {
 		p.of.send(p)
 	}
-	return true, o
+	return first, asked
+}
+
+// claim decides the outcome and sends nothing.
+func (p *Process) claim(o outcome) (first bool, asked outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first = p.outcome == ""
+	if first {
+		p.outcome = o
+	}
+	return first, p.outcome
 }
 
 // asked answers the outcome that was asked for, or "".

@@ -127,12 +127,11 @@ func (m *membership) settle(batch []*Process) bool {
 	}
 	switch {
 	case errors.Is(err, ErrFenced):
-		m.end(ErrFenced)
-		m.life.w.change()
+		m.fenced()
 		for _, p := range batch {
-			why := ErrFenced
+			why := context.Cause(m.ctx)
 			if p.unsure {
-				why = ErrUnknown
+				why = fmt.Errorf("%w: %w", ErrUnknown, why)
 			}
 			m.finished(p, "", why)
 		}
@@ -154,6 +153,15 @@ func (m *membership) settle(batch []*Process) bool {
 		m.finished(p, result, nil)
 	}
 	return true
+}
+
+// returnedAll takes what was put back with the membership out of the books.
+func (m *membership) returnedAll() {
+	for _, p := range m.processes() {
+		if first, _ := p.claim(returned); first {
+			m.finished(p, done, nil)
+		}
+	}
 }
 
 // finished takes a process out of the books and tells what became of it.

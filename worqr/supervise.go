@@ -12,15 +12,17 @@ import (
 	"github.com/worqr/worqr-go/heartbeat"
 )
 
-// round is one look at the heartbeats of all peers. One peer in the mesh does it each interval: it claims the round for
-// half of one. Whoever is in doubt claims nothing and looks all the same, for its notes are verdicts later.
+// round is one look at the heartbeats of all peers. One peer in the mesh does it each interval: its beat has claimed it.
+// Where beats are further apart than rounds, it is claimed here. Whoever is in doubt claims nothing and looks all the
+// same, for its notes are verdicts later.
 func (l *life) round(ctx context.Context) {
 	l.judge.Late(l.lease.LastLate())
 	claim := !l.judge.InDoubt()
-	if claim && time.Now().UnixNano() < l.claimedUntil.Load() {
-		return
+	mine := l.mine.Swap(false)
+	if claim && !mine && time.Since(time.Unix(0, l.claimed.Load())) < l.w.cfg.Sweep*5/4 {
+		return // a peer does it
 	}
-	dead, examine, err := l.sweep(ctx, claim)
+	dead, turn, err := l.sweep(ctx, claim)
 	if err != nil {
 		if ctx.Err() == nil {
 			l.w.hooks.error(failed(err, "sweep"))
@@ -33,45 +35,54 @@ func (l *life) round(ctx context.Context) {
 			l.w.hooks.error(failed(err, "reclaim worker %s", id))
 		}
 	}
-	if examine != "" {
-		if err := l.w.examine(ctx, examine); err != nil && ctx.Err() == nil {
-			l.w.hooks.error(failed(err, "examine queue %q", examine))
+	if turn.queue != "" {
+		if err := l.w.examine(ctx, turn); err != nil && ctx.Err() == nil {
+			l.w.hooks.error(failed(err, "examine queue %q", turn.queue))
 		}
 	}
 }
 
-// sweep reads all pages and answers who is dead, and the queue whose turn in the rota it is.
-func (l *life) sweep(ctx context.Context, claim bool) (dead []string, examine string, err error) {
-	var span int64 // of the claim, in milliseconds; 0: none
-	if claim {
-		span = (l.w.cfg.Sweep / 2).Milliseconds()
+// turn is the queue whose turn in the rota it is, and what sweep said about the list of queues before.
+type turn struct{ queue, notes string }
+
+// claimFor is for how long a round is claimed, in milliseconds: a little less than from one beat to the next, so that a
+// mesh of one has its round at each.
+func (l *life) claimFor(willing bool) int64 {
+	if !willing {
+		return 0
 	}
+	return max(1, (l.w.cfg.Sweep * 4 / 5).Milliseconds())
+}
+
+// sweep reads all pages and answers who is dead, and the turn.
+func (l *life) sweep(ctx context.Context, claim bool) (dead []string, next turn, err error) {
 	total := 0
 	absent := map[string]heartbeat.Absent{}
 	for cursor := "0"; ; {
 		sent := time.Now()
-		answer, err := redis.Values(l.w.mesh.mesh(ctx, sweepScript, l.id, l.w.cfg.Lapse.Milliseconds(), cursor, span))
+		answer, err := redis.Values(l.w.mesh.mesh(ctx, sweepScript, l.id, l.w.cfg.Lapse.Milliseconds(), cursor, l.claimFor(claim), l.claimFor(true)))
 		if err != nil {
-			return nil, "", err
+			return nil, turn{}, err
 		}
 		var now int64
-		var run, claimed, queue string
-		rows, err := redis.Scan(answer, &now, &run, &claimed, &cursor, &total, &queue)
+		var run, claimed string
+		var at turn
+		rows, err := redis.Scan(answer, &now, &run, &claimed, &cursor, &total, &at.queue, &at.notes)
 		if err != nil {
-			return nil, "", err
+			return nil, turn{}, err
 		}
 		l.judge.Server(run)
 		l.judge.Sample(sent, time.Now(), time.Duration(now)*time.Microsecond)
 		if claimed == "0" {
-			return nil, "", nil // a peer has this round
+			return nil, turn{}, nil // a peer has this round
 		}
-		if queue != "" {
-			examine = queue
+		if at.queue != "" {
+			next = at
 		}
 		for row := range slices.Chunk(rows, 2) {
 			var a heartbeat.Absent
 			if _, err := redis.Scan(row, &a.ID, &a.ByHand); err != nil {
-				return nil, "", err
+				return nil, turn{}, err
 			}
 			if a.ID != l.id { // our own lease tells us
 				absent[a.ID] = a
@@ -91,7 +102,7 @@ func (l *life) sweep(ctx context.Context, claim bool) (dead []string, examine st
 		again := time.AfterFunc(l.w.cfg.Lapse, func() { signal(l.sooner) })
 		context.AfterFunc(ctx, func() { again.Stop() })
 	}
-	return dead, examine, nil
+	return dead, next, nil
 }
 
 // reclaimWorker puts back what a dead worker holds, queue by queue, and ends its registration. Its workmap cannot grow
@@ -155,8 +166,9 @@ func (m *Mesh) reclaim(ctx context.Context, queue, membership string) (returned 
 // examine is the rota's look at one queue, for what two slots cannot do in one step: a member without an owner is
 // reclaimed, a reclaim that its peer left half-way is completed, marks that concern nobody go, and so does the queue from
 // the list when it is empty and nobody serves it.
-func (w *Worker) examine(ctx context.Context, queue string) error {
-	roll, forget, err := w.mesh.inspect(ctx, queue)
+func (w *Worker) examine(ctx context.Context, at turn) error {
+	queue := at.queue
+	roll, tidy, err := w.mesh.inspect(ctx, queue, at.notes)
 	if err != nil {
 		return err
 	}
@@ -172,12 +184,7 @@ func (w *Worker) examine(ctx context.Context, queue string) error {
 		w.hooks.reclaim(workerOf(id), queue, n)
 		w.log.Info().Str("membership", id).Str("queue", queue).Int("returned", n).Msg("worqr: reclaimed a membership without an owner")
 	}
-	if roll.marks > 0 {
-		if _, err := w.mesh.queue(ctx, trimScript, queue, roll.oldest); err != nil {
-			return err
-		}
-	}
-	return forget()
+	return tidy()
 }
 
 // orphans answers which members have no owner: on their way back already; of a worker that does not serve this queue, as

@@ -121,33 +121,40 @@ func (m *Mesh) Cancel(ctx context.Context, queue string, task []byte) (Cancelled
 // Errors: ErrInvalid, ErrUnknown, ErrWrongType, ErrClosed.
 func (m *Mesh) DeleteQueue(ctx context.Context, queue string) (int, error) {
 	answer, err := m.mark(ctx, queue, deleteScript)
-	if err == nil {
-		var forget func() error
-		if _, forget, err = m.inspect(ctx, queue); err == nil {
-			err = forget()
-		}
-	}
 	if err != nil {
 		return 0, failed(err, "delete queue %q", clip(queue))
 	}
+	_ = m.unlist(ctx, queue) // it is deleted; the rota takes it off the list otherwise
 	return int(answer[0]), nil
 }
 
-// inspect reads who is in a queue and answers what forgets it, if it was found empty and unserved. What is noted or
-// served after this began is not forgotten.
-func (m *Mesh) inspect(ctx context.Context, queue string) (r roll, forget func() error, err error) {
+// unlist takes a queue off the list, if it is empty and unserved.
+func (m *Mesh) unlist(ctx context.Context, queue string) error {
 	notes, err := redis.String(m.read(ctx, "HGET", m.keys.mesh()+":mesh", "notes"))
 	if err != nil && !errors.Is(err, redis.ErrNil) {
-		return r, nil, err
+		return err
 	}
+	_, tidy, err := m.inspect(ctx, queue, cmp.Or(notes, "0"))
+	if err != nil {
+		return err
+	}
+	return tidy()
+}
+
+// inspect reads who is in a queue, and answers what tidies it then: cancel marks that concern nobody go, and so does the
+// queue from the list when it is empty and unserved, unless a queue was noted or served since notes was read.
+func (m *Mesh) inspect(ctx context.Context, queue, notes string) (r roll, tidy func() error, err error) {
 	if r, err = m.roll(ctx, queue); err != nil {
 		return r, nil, err
 	}
 	return r, func() error {
-		if r.waiting > 0 || len(r.members) > 0 {
+		if r.marks == 0 && (r.waiting > 0 || len(r.members) > 0) {
 			return nil
 		}
-		_, err := m.mesh(ctx, forgetScript, queue, cmp.Or(notes, "0"))
+		trimmed, err := redis.Ints(m.queue(ctx, trimScript, queue, r.oldest))
+		if err == nil && trimmed[1] == 1 {
+			_, err = m.mesh(ctx, forgetScript, queue, notes)
+		}
 		return err
 	}, nil
 }

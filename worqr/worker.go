@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -49,7 +50,8 @@ type WorkerConfig struct {
 func (c WorkerConfig) withDefaults() (WorkerConfig, error) {
 	beat, err := heartbeat.Config{Every: c.Beat, TTL: c.Lapse, Margin: c.Margin}.WithDefaults()
 	if err != nil {
-		return c, fmt.Errorf("%w: Beat, Lapse, Margin: %w", ErrConfig, err)
+		text := strings.TrimPrefix(err.Error(), heartbeat.ErrConfig.Error()+": ")
+		return c, fmt.Errorf("%w: %s", ErrConfig, strings.NewReplacer("Every", "Beat", "TTL", "Lapse").Replace(text))
 	}
 	c.Beat, c.Lapse, c.Margin = beat.Every, beat.TTL, beat.Margin
 	refuse := func(format string, args ...any) (WorkerConfig, error) {
@@ -111,6 +113,8 @@ type Worker struct {
 	handlers sync.WaitGroup
 	tasks    sync.WaitGroup // the tending goroutine
 	poke     chan struct{}  // something has changed: tend
+
+	connection atomic.Uint64 // of the notifications, when they were last ready
 
 	mu        sync.Mutex
 	state     state
@@ -368,7 +372,7 @@ func (w *Worker) Process(id string) *Process {
 	stations := slices.Collect(maps.Values(w.stations))
 	w.mu.Unlock()
 	for _, st := range stations {
-		if m := st.membership(); m != nil && strings.HasPrefix(id, m.id+".") {
+		if m := st.membership(); m != nil && !m.ended() && strings.HasPrefix(id, m.id+".") {
 			number, err := strconv.ParseInt(id[len(m.id)+1:], 10, 64)
 			if err != nil {
 				return nil
@@ -424,12 +428,20 @@ func (w *Worker) tellWaiting(st *station, waiting int) {
 	}
 }
 
-// ready is told when all notifications are subscribed: what was missed is read now.
+// ready is told when all notifications are subscribed: what was missed is read now. On a new connection anything may have
+// been; else only a queue was added: callbacks may not have heard of its tasks, and who took while it was being subscribed
+// is not noted as idle.
 func (w *Worker) ready() {
 	w.hooks.ready()
-	if l := w.current(); l != nil {
-		l.lookAll()
+	l := w.current()
+	if l == nil {
+		return
 	}
+	if connection := w.mesh.listener.Connections(); w.connection.Swap(connection) != connection {
+		l.lookAll()
+		return
+	}
+	l.lookWhere(func(m *membership) bool { return m.station.handler == nil || m.unnoted.Load() })
 }
 
 // tend keeps the worker joined and its queues open, until it stops.

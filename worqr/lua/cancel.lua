@@ -12,6 +12,8 @@ local mark = redis.call('ZSCORE', q .. ':cancels', fingerprint)
 if mark and tonumber(mark) > tonumber(ARGV[4]) then return {'0', num(tonumber(mark))} end
 redis.call('GET', q .. ':token')
 redis.call('LLEN', q .. ':tasks')
+redis.call('HLEN', q .. ':workers')
+redis.call('SCARD', q .. ':returning')
 redis.call('ZREM', q .. ':cancels', '') -- lets the next write pass on a full Redis
 local token = num(draw(1))
 redis.call('ZADD', q .. ':cancels', token, fingerprint)

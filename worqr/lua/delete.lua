@@ -7,6 +7,8 @@
 local mark = redis.call('ZSCORE', q .. ':cancels', '*')
 if mark and tonumber(mark) > tonumber(ARGV[3]) then return {'0', num(tonumber(mark))} end
 redis.call('GET', q .. ':token')
+redis.call('HLEN', q .. ':workers')
+redis.call('SCARD', q .. ':returning')
 local n = redis.call('LLEN', q .. ':tasks')
 redis.call('UNLINK', q .. ':tasks')
 local token = num(draw(1))

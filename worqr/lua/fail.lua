@@ -8,6 +8,7 @@
 -- Twice    is the same.
 local p, w = KEYS[1], ARGV[2]
 if redis.call('SISMEMBER', p .. ':workers', w) == 0 then return 0 end
+redis.call('HLEN', p .. ':info:' .. w)
 redis.call('DEL', p .. ':worker:' .. w)
 redis.call('HSET', p .. ':info:' .. w, 'failed', redis.call('TIME')[1])
 redis.call('PUBLISH', ARGV[1] .. ':wake:' .. w, 'fail')

@@ -1,5 +1,5 @@
--- forget takes a queue that was found empty and that nobody serves off the list of queues, unless a queue was noted or
--- served since. A producer that was faster notes it again: enqueue and open tell when it had neither tasks nor members.
+-- forget takes a queue that trim found empty and unserved off the list of queues, unless a queue was noted or served
+-- since. A producer that was faster notes it again: enqueue tells when the queue had neither tasks nor members.
 --
 -- KEYS[1]  {ns}
 -- ARGV[1]  ns@db

@@ -11,7 +11,8 @@ local page = redis.call('ZRANGEBYSCORE', mine, '(' .. ARGV[4], '+inf', 'WITHSCOR
 local out = {''}
 for i = 1, #page, 2 do
   local p, token = page[i], num(tonumber(page[i + 1]))
-  local task = want ~= '' and redis.call('LINDEX', q .. ':process:' .. p, 0) or ''
+  local task = want ~= '' and redis.pcall('LINDEX', q .. ':process:' .. p, 0) or ''
+  if type(task) ~= 'string' then task = '' end -- somebody overwrote the key by hand
   if want == '' or want == '*' or redis.sha1hex(task) == want then
     out[#out + 1] = p
     out[#out + 1] = token

@@ -28,6 +28,11 @@ local function draw(n)
   return first
 end
 
+-- close makes every ticket stale that open was given before.
+local function close()
+  redis.call('SET', q .. ':closed', num(draw(1)), 'PX', num(2 * DAY))
+end
+
 -- newest answers the score of the newest cancel mark, 0 without one.
 local function newest()
   return tonumber(redis.call('ZREVRANGE', q .. ':cancels', 0, 0, 'WITHSCORES')[2] or '0')

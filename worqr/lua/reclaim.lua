@@ -12,10 +12,11 @@ redis.call('LLEN', q .. ':tasks')
 redis.call('SCARD', q .. ':idle')
 redis.call('SCARD', q .. ':returning')
 redis.call('GET', q .. ':token')
+newest()
 local held = redis.call('ZCARD', q .. ':processes:' .. m)
 if redis.call('HDEL', q .. ':workers', m) == 1 then
   redis.call('SREM', q .. ':idle', m)
-  redis.call('SET', q .. ':closed', num(draw(1)), 'PX', num(2 * DAY)) -- a late copy of its open is known by this
+  close() -- a late copy of its open is known by this
   if held > 0 then redis.call('SADD', q .. ':returning', m) end
 end
 local back, dropped = putback(tonumber(ARGV[4]))

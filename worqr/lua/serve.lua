@@ -12,6 +12,8 @@
 local p, w = KEYS[1], ARGV[2]
 if redis.call('EXISTS', p .. ':worker:' .. w) == 0 then return {err = 'LOST the heartbeat is gone'} end
 if tonumber(redis.call('HGET', p .. ':info:' .. w, 'edit') or '0') > tonumber(ARGV[4]) then return 'OLD' end
+redis.call('SCARD', p .. ':queues')
+redis.call('HLEN', p .. ':mesh')
 redis.call('SREM', p .. ':workmap:' .. w, '') -- lets the next write pass on a full Redis
 redis.call('SADD', p .. ':workmap:' .. w, ARGV[3])
 redis.call('SADD', p .. ':queues', ARGV[3])

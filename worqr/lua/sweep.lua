@@ -6,19 +6,22 @@
 -- ARGV[2]  W, the sweeper
 -- ARGV[3]  T in milliseconds
 -- ARGV[4]  cursor, '0' at first
--- ARGV[5]  for how many milliseconds to claim the round, '0' to look without a claim
+-- ARGV[5]  for how many milliseconds to claim the round, unless a beat did so, '0' to look without a claim
+-- ARGV[6]  for how many milliseconds to claim the turn of the rota
 -- Returns  {clock in microseconds, run id or '', '1' when claimed or not asked to, next cursor, workers registered,
---          the queue to examine in this round or '', worker without a heartbeat, '1' when failed by hand, ...}
+--          the queue whose turn it is or '', the field `notes` of the mesh, worker without a heartbeat, '1' when
+--          failed by hand, ...}
 -- Cost     O(500)
--- Twice    looks twice; a claim of a late copy delays the next round by half an interval.
+-- Twice    looks twice; a claim of a late copy delays the next round by as long as it lasts.
 local p, w, lapse, cursor, claim = KEYS[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local t = redis.call('TIME')
 local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
-local out = {string.format('%.0f', tonumber(t[1]) * 1000000 + tonumber(t[2])), run, '1', '0', '0', ''}
+local out = {string.format('%.0f', tonumber(t[1]) * 1000000 + tonumber(t[2])), run, '1', '0', '0', '', '0'}
 
 redis.call('SREM', p .. ':workers', '') -- lets the next write pass on a full Redis
-if claim ~= '0' and cursor == '0' and not redis.call('SET', p .. ':sweep', w, 'PX', claim, 'NX') then
+if claim ~= '0' and cursor == '0' and not redis.call('SET', p .. ':sweep', w, 'PX', claim, 'NX')
+  and redis.call('GET', p .. ':sweep') ~= w then
   out[3] = '0'
   return out
 end
@@ -42,9 +45,11 @@ end
 
 -- The rota: one queue a round, in turn. Peers take turns at rounds, so the place is kept here: a cursor, and the last
 -- name within its page, as small sets come whole, whatever COUNT says.
-if claim ~= '0' and cursor == '0' then
-  local at = redis.call('HMGET', p .. ':mesh', 'rota', 'rotaqueue')
+-- Doubt is no reason to leave it out, so it has a claim of its own: nothing in it is judged by time.
+if cursor == '0' and redis.call('SET', p .. ':rota', w, 'PX', ARGV[6], 'NX') then
+  local at = redis.call('HMGET', p .. ':mesh', 'rota', 'rotaqueue', 'notes')
   local c, last = at[1] or '0', at[2] or ''
+  out[7] = at[3] or '0'
   for _ = 1, 10 do
     local names = redis.call('SSCAN', p .. ':queues', c, 'COUNT', 10)
     table.sort(names[2])

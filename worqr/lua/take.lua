@@ -7,9 +7,11 @@
 -- ARGV[6]  '1': when the queue runs empty, note M as idle so that an enqueue wakes it
 -- Returns  {newest cancel mark, 'OK' or 'HELP', number, token, task, number, token, task, ...}
 --          HELP: a reclaim was under way and a chunk of it was done instead; ask again
--- Errors   FENCED  M is no member
+-- Errors   FENCED   M is no member
+--          INVALID  less than 1 or more than 500
 -- Cost     O(how many); O(500) while a reclaim is under way
 local m, first, count, park = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6] == '1'
+if not (first >= 1 and count >= 1 and count <= 500) then return {err = 'INVALID take: 1 to 500 at once'} end
 local stored = redis.call('HGET', q .. ':workers', m)
 if not stored then return {err = 'FENCED this membership is no longer in the queue'} end
 stored = tonumber(stored)
