@@ -174,6 +174,20 @@ func (j *Judge) Round(total int, absent []Absent) (dead []string) {
 	return dead
 }
 
+// Soonest is how long it is until a noted one can be judged dead for the first time: a round then saves the wait for
+// the next one. Zero: none is noted that is not judged.
+func (j *Judge) Soonest() time.Duration {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now, soonest := j.now(), time.Duration(0)
+	for _, since := range j.noted {
+		if left := j.ttl - now.Sub(since); left > 0 && (soonest == 0 || left < soonest) {
+			soonest = left
+		}
+	}
+	return soonest
+}
+
 // doubt sets a cause of doubt; an earlier one than the last changes nothing. The caller holds mu.
 func (j *Judge) doubt(cause time.Time) {
 	if until := cause.Add(j.ttl); until.After(j.until) {

@@ -13,6 +13,8 @@ type Watch struct {
 	// Now runs a round at once for each value that is received. What arrives during a round waits in the channel: with
 	// room for one and a send that does not block, any number of pokes costs one round. Nil or closed: none.
 	Now <-chan struct{}
+	// Soon bounds the pause that begins: the next round comes after that at the latest. Zero or less, or nil: no bound.
+	Soon func() time.Duration
 }
 
 // Run calls round again and again until ctx ends, in the caller's goroutine: never two rounds at once, and none runs any
@@ -44,5 +46,11 @@ func (w Watch) Run(ctx context.Context, round func(ctx context.Context)) {
 }
 
 func (w Watch) pause() time.Duration {
-	return time.Duration(float64(w.Every) * (0.75 + rand.Float64()/2))
+	pause := time.Duration(float64(w.Every) * (0.75 + rand.Float64()/2))
+	if w.Soon != nil {
+		if soon := w.Soon(); soon > 0 {
+			return min(pause, soon)
+		}
+	}
+	return pause
 }

@@ -86,7 +86,9 @@ func (w *Worker) join(ctx context.Context) error {
 	}
 	// A look follows each beat. Rounds are jittered by a quarter around four fifths: no pause is longer than Sweep.
 	l.tasks.Go(func() { heartbeat.Watch{Every: 2 * w.cfg.Beat, Now: l.soon}.Run(running, l.looking) })
-	l.tasks.Go(func() { heartbeat.Watch{Every: w.cfg.Sweep * 4 / 5, Now: l.sooner}.Run(running, l.round) })
+	l.tasks.Go(func() {
+		heartbeat.Watch{Every: w.cfg.Sweep * 4 / 5, Now: l.sooner, Soon: l.judge.Soonest}.Run(running, l.round)
+	})
 
 	w.mu.Lock()
 	w.life = l

@@ -96,13 +96,7 @@ func (l *life) sweep(ctx context.Context, claim bool) (dead []string, next turn,
 	for _, a := range absent {
 		list = append(list, a)
 	}
-	dead = l.judge.Round(total, list)
-	if len(dead) < len(list) {
-		// some are only noted: look again as soon as they can be judged
-		again := time.AfterFunc(l.w.cfg.Lapse, func() { signal(l.sooner) })
-		context.AfterFunc(ctx, func() { again.Stop() })
-	}
-	return dead, next, nil
+	return l.judge.Round(total, list), next, nil
 }
 
 // reclaimWorker puts back what a dead worker holds, queue by queue, and ends its registration. Its workmap cannot grow
