@@ -72,7 +72,7 @@ func TestReconnectsAfterRestart(t *testing.T) {
 func TestNoticesHalfOpenConnection(t *testing.T) {
 	t.Parallel()
 	const ping = 500 * time.Millisecond // a busy machine stalls a process for longer than one thinks
-	s := shared(t)
+	s := private(t)
 	relay := newRelay(t, s.addr())
 	r := listen(t, s, func(c *Config) {
 		c.Ping = ping
@@ -83,8 +83,8 @@ func TestNoticesHalfOpenConnection(t *testing.T) {
 	ready, got := watch(r)
 	works(r, ready, got, 1)
 	heard := relay.arrived.Load()
-	until(t, "three answered pings", func() bool { return relay.arrived.Load() >= heard+3 })
-	if r.dials.Load() != 1 {
+	until(t, "three answered pings", func() bool { return relay.arrived.Load() >= heard+3 || r.dials.Load() > 1 })
+	if r.dials.Load() > 1 {
 		t.Fatalf("a quiet connection was dropped: %s", r.logs.text())
 	}
 	relay.freeze()
@@ -104,7 +104,7 @@ func TestNoticesHalfOpenConnection(t *testing.T) {
 // A server that reads nothing more makes writes hang; the reader ends that.
 func TestHangingWriteIsFreed(t *testing.T) {
 	t.Parallel()
-	s := shared(t)
+	s := private(t) // what is sent holds a server up
 	relay := newRelay(t, s.addr())
 	r := listen(t, s, func(c *Config) {
 		c.Ping = 500 * time.Millisecond

@@ -1,13 +1,17 @@
 package heartbeat
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+)
 
-// clock holds the three readings of the host that the package rests on. They are functions so that a test can bend each
-// of them alone: no test can suspend its host.
+// clock holds the readings of the host that a lease rests on, and its dice. They are functions so that a test can bend
+// each of them alone: no test can suspend its host.
 type clock struct {
 	now   func() time.Time             // monotonic; stands still while the host sleeps
 	wall  func() time.Time             // what people set; never used to measure, only to notice a step
 	slept func() (time.Duration, bool) // how long the host has slept since it booted; false: not known here
+	dice  func() float64               // even in [0, 1), for jitter
 }
 
 func hostClock() clock {
@@ -15,6 +19,7 @@ func hostClock() clock {
 		now:   time.Now,
 		wall:  func() time.Time { return time.Now().Round(0) }, // Round(0) drops the monotonic reading
 		slept: hostSlept,
+		dice:  rand.Float64,
 	}
 }
 

@@ -188,6 +188,19 @@ func (j *Judge) Soonest() time.Duration {
 	return soonest
 }
 
+// Due says whether a noted one can be judged dead by now: a round is wanted from this judge, whoever does the others.
+func (j *Judge) Due() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := j.now()
+	for _, since := range j.noted {
+		if now.Sub(since) >= j.ttl {
+			return true
+		}
+	}
+	return false
+}
+
 // doubt sets a cause of doubt; an earlier one than the last changes nothing. The caller holds mu.
 func (j *Judge) doubt(cause time.Time) {
 	if until := cause.Add(j.ttl); until.After(j.until) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -83,7 +82,7 @@ func (l *Lease) Keep(ctx context.Context, sent time.Time) error {
 	defer timer.Stop()
 
 	look := max(l.cfg.Margin/4, 5*time.Millisecond) // timers stand still while the host sleeps: look often
-	due := sent.Add(jitter(l.cfg.Every))
+	due := sent.Add(l.jitter(l.cfg.Every))
 	flying := false
 	var steps stepper
 	for {
@@ -230,9 +229,9 @@ func (l *Lease) next(renewed bool) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if renewed {
-		return l.renewed.Add(jitter(l.cfg.Every))
+		return l.renewed.Add(l.jitter(l.cfg.Every))
 	}
-	return l.now().Add(max(jitter(l.cfg.Every/4), 5*time.Millisecond))
+	return l.now().Add(max(l.jitter(l.cfg.Every/4), 5*time.Millisecond))
 }
 
 // remaining answers the clock and how far D is away, zero or less when trust has ended or not begun. It ends a lease
@@ -282,6 +281,6 @@ func (l *Lease) now() time.Time {
 }
 
 // jitter shortens d by up to a tenth: never longer, for the relations between durations are checked for d itself.
-func jitter(d time.Duration) time.Duration {
-	return d - time.Duration(rand.Float64()*float64(d)/10)
+func (l *Lease) jitter(d time.Duration) time.Duration {
+	return d - time.Duration(l.clock.dice()*float64(d)/10)
 }

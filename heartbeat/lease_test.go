@@ -3,6 +3,7 @@ package heartbeat
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -39,6 +40,7 @@ func (h *host) clock() clock {
 			defer h.mu.Unlock()
 			return h.slept, !h.unknown
 		},
+		dice: rand.Float64,
 	}
 }
 

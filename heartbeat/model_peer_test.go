@@ -38,11 +38,16 @@ func (p *peer) now() time.Time {
 }
 
 func (p *peer) clock() clock {
-	return clock{now: p.now, wall: func() time.Time { return time.Now().Round(0) }, slept: func() (time.Duration, bool) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.sleptNow(), true
-	}}
+	return clock{
+		now:  p.now,
+		wall: func() time.Time { return time.Now().Round(0) },
+		slept: func() (time.Duration, bool) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return p.sleptNow(), true
+		},
+		dice: rand.New(rand.NewPCG(p.w.seed, p.rng.Uint64())).Float64, // of the world's seed; only Keep throws them
+	}
 }
 
 func (p *peer) awakeFor() time.Duration {
@@ -175,19 +180,27 @@ func (p *peer) live(ctx context.Context) {
 func (p *peer) holds(ctx context.Context, l *Lease, j *Judge, sent time.Time) {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = l.Keep(ctx, sent) })
-	Watch{Every: time.Second}.Run(l.Context(), func(ctx context.Context) {
-		asking, stop := context.WithTimeout(ctx, time.Second)
-		defer stop()
-		sent, received, a, err := p.ask(asking, p.rng, p.w.look)
-		if err != nil {
-			return
+	for l.Context().Err() == nil { // as Watch does, with dice of the world's seed
+		select {
+		case <-l.Context().Done():
+		case <-time.After(time.Duration((0.75 + p.rng.Float64()/2) * float64(time.Second))):
+			p.round(l, j)
 		}
-		j.Server(a.run)
-		j.Sample(sent, received, a.clock)
-		j.Late(l.LastLate())
-		for _, id := range j.Round(a.total, a.absent) {
-			p.w.dead(p, id)
-		}
-	})
+	}
 	wg.Wait()
+}
+
+func (p *peer) round(l *Lease, j *Judge) {
+	asking, stop := context.WithTimeout(l.Context(), time.Second)
+	defer stop()
+	sent, received, a, err := p.ask(asking, p.rng, p.w.look)
+	if err != nil {
+		return
+	}
+	j.Server(a.run)
+	j.Sample(sent, received, a.clock)
+	j.Late(l.LastLate())
+	for _, id := range j.Round(a.total, a.absent) {
+		p.w.dead(p, id)
+	}
 }

@@ -132,17 +132,17 @@ func (w *world) trouble(rng *rand.Rand) {
 			clear(w.expires)
 		case 4: // replaced by a replica that had not seen the last beats, nor what was taken away
 			w.run++
-			for id := range w.lease {
+			for _, id := range slices.Sorted(maps.Keys(w.lease)) {
 				if w.expires[id] == 0 {
 					w.expires[id] = w.clock() + 3*time.Second
 				}
 				w.expires[id] -= time.Duration(rng.Int64N(int64(step)))
 			}
 		case 5:
-			for id := range w.lease {
+			if ids := slices.Sorted(maps.Keys(w.lease)); len(ids) > 0 {
+				id := ids[rng.IntN(len(ids))]
 				delete(w.expires, id)
 				w.byHand[id] = true
-				break
 			}
 		}
 	})

@@ -18,6 +18,9 @@ func TestRoundComesWhenANotedOneCanBeJudged(t *testing.T) {
 			if noted.IsZero() {
 				noted = time.Now()
 			}
+			if due := judge.Due(); due != (time.Since(noted) >= 3*time.Second) {
+				t.Errorf("due %v, %v after it was noted", due, time.Since(noted))
+			}
 			if len(judge.Round(3, []Absent{{ID: "x", ByHand: true}})) > 0 {
 				dead = time.Now()
 				cancel()
@@ -25,6 +28,12 @@ func TestRoundComesWhenANotedOneCanBeJudged(t *testing.T) {
 		})
 		if got := dead.Sub(noted); got != 3*time.Second {
 			t.Errorf("judged %v after it was noted, want the TTL of 3s", got)
+		}
+		if !judge.Due() {
+			t.Error("a judged one that is still there is not due")
+		}
+		if judge.Round(2, nil); judge.Due() {
+			t.Error("one that has gone is due")
 		}
 		if got := judge.Soonest(); got != 0 {
 			t.Errorf("Soonest is %v when all are judged, want 0", got)

@@ -64,14 +64,6 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	}
 	m.unhint = unhint
 
-	working, stop := context.WithCancel(context.Background())
-	m.stopSettling = stop
-	m.settlers.Go(func() { m.settler(working) })
-	if st.handler != nil {
-		dispatching, stop := context.WithCancel(working)
-		m.stopTaking = stop
-		m.takers.Go(func() { m.dispatch(dispatching) })
-	}
 	st.mu.Lock()
 	st.open = m
 	st.mu.Unlock()
@@ -81,6 +73,15 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 		l.order = append(l.order, st.name)
 	}
 	l.mu.Unlock()
+
+	working, stop := context.WithCancel(context.Background())
+	m.stopSettling = stop
+	m.settlers.Go(func() { m.settler(working) })
+	if st.handler != nil {
+		dispatching, stop := context.WithCancel(working)
+		m.stopTaking = stop
+		m.takers.Go(func() { m.dispatch(dispatching) })
+	}
 	if st.handler == nil {
 		l.lookSoon(m) // tells the callbacks of what waits already
 	}
@@ -163,6 +164,16 @@ func (m *membership) drain(ctx context.Context, lastCall time.Duration) {
 	if m.stopTaking != nil {
 		m.stopTaking()
 		m.takers.Wait()
+		// It may still be noted as idle: what wakes it wakes another.
+		passing, stop := context.WithCancel(m.ctx)
+		defer stop()
+		m.takers.Go(func() {
+			select {
+			case <-m.woken:
+				m.passOn(passing)
+			case <-passing.Done():
+			}
+		})
 	}
 	w := m.life.w
 	if m.station.handler == nil {

@@ -18,11 +18,11 @@ import (
 func (l *life) round(ctx context.Context) {
 	l.judge.Late(l.lease.LastLate())
 	claim := !l.judge.InDoubt()
-	mine := l.mine.Swap(false)
-	if claim && !mine && time.Since(time.Unix(0, l.claimed.Load())) < l.w.cfg.Sweep*5/4 {
+	mine, due := l.mine.Swap(false), l.judge.Due() // notes are this judge's own: nobody else acts on them
+	if claim && !mine && !due && time.Since(time.Unix(0, l.claimed.Load())) < l.w.cfg.Sweep*5/4 {
 		return // a peer does it
 	}
-	dead, turn, err := l.sweep(ctx, claim)
+	dead, turn, err := l.sweep(ctx, claim && (mine || !due))
 	if err != nil {
 		if ctx.Err() == nil {
 			l.w.hooks.error(failed(err, "sweep"))
