@@ -23,6 +23,7 @@ const protocol = "1"
 const (
 	chunkTasks = 500     // tasks in one enqueue, and processes in one step of anything
 	chunkBytes = 1 << 20 // bytes in one enqueue, unless one task alone has more
+	mostNoted  = 10_000  // names of queues that a client remembers to have noted
 )
 
 // Config of a Mesh. The zero value works.
@@ -61,6 +62,7 @@ type Mesh struct {
 	workers   map[*Worker]bool
 	listening bool
 	closed    bool
+	shut      chan struct{} // closed when Close is through
 }
 
 // Open dials the Redis of a URL (redis://, rediss:// or unix://, with user, password and database) and runs Check.
@@ -92,7 +94,7 @@ func New(pool *redis.Pool, cfg Config) (*Mesh, error) {
 	case pool != nil && pool.DialContext != nil:
 		dial = pool.DialContext
 	case pool != nil && pool.Dial != nil:
-		dial = func(context.Context) (redis.Conn, error) { return pool.Dial() }
+		dial = bounded(pool.Dial)
 	case cfg.Subscribe != nil:
 		dial = cfg.Subscribe
 		if pool == nil {
@@ -130,7 +132,7 @@ func newMesh(pool *redis.Pool, dial func(context.Context) (redis.Conn, error), c
 	}
 	m := &Mesh{
 		cfg: cfg, keys: keys, cmd: commander{pool}, dial: dial,
-		noted: map[string]bool{}, workers: map[*Worker]bool{},
+		noted: map[string]bool{}, workers: map[*Worker]bool{}, shut: make(chan struct{}),
 	}
 	m.database.Store(-1)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -144,10 +146,16 @@ func newMesh(pool *redis.Pool, dial func(context.Context) (redis.Conn, error), c
 }
 
 // Close ends the mesh's workers as Worker.Fail does, its listener, and the connections that it made. Calling it again
-// does nothing.
+// waits for the same end. It waits for callbacks, so it must not be called from within one.
 func (m *Mesh) Close() error {
 	m.mu.Lock()
+	if m.closed {
+		m.mu.Unlock()
+		<-m.shut
+		return nil
+	}
 	m.closed = true
+	defer close(m.shut)
 	workers := m.workers
 	m.workers = map[*Worker]bool{}
 	m.mu.Unlock()

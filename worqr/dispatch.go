@@ -132,7 +132,7 @@ func (m *membership) dispatch(ctx context.Context) {
 		}
 		if ctx.Err() != nil || m.ended() {
 			st.giveBack(slots...)
-			return // what came last is returned with the membership
+			return
 		}
 		for i, p := range processes {
 			m.start(p, slots[i])
@@ -159,6 +159,10 @@ func (m *membership) takeFor(ctx context.Context, slots []*slot) ([]*Process, er
 	park := m.life.w.mesh.listener.Ready()
 	processes, err := m.take(ctx, len(slots), park)
 	m.unnoted.CompareAndSwap(true, !park)
+	if err == nil && ctx.Err() != nil {
+		m.giveBack(processes) // a stop came meanwhile, and what drains may last: idle peers take them now
+		return nil, ErrStopping
+	}
 	if len(processes) > len(slots) {
 		m.giveBack(processes[len(slots):])
 		processes = processes[:len(slots)]

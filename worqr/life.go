@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -28,6 +29,8 @@ type life struct {
 
 	beats   line         // used by the lease only
 	mine    atomic.Bool  // a beat has claimed the next round
+	rounds  atomic.Bool  // a round is under way
+	failing atomic.Bool  // the last round failed: the next is better claimed by a peer
 	claimed atomic.Int64 // when a beat last saw it claimed, by whomever
 
 	soon   chan struct{} // a look or a round is wanted before its time
@@ -42,6 +45,7 @@ type life struct {
 	rest    []*membership          // closed here, and still to be returned in Redis
 	order   []string               // the queues, in the order in which they are looked at
 	at      int
+	turned  time.Time            // when a queue last had its turn
 	looks   map[*membership]bool // to be looked at before their turn
 	failed  bool                 // somebody says that this worker was failed
 
@@ -119,8 +123,10 @@ func (l *life) beat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Only what will be done is claimed.
+	willing := !l.judge.InDoubt() && !l.mine.Load() && !l.rounds.Load() && !l.failing.Swap(false)
 	sent := time.Now()
-	answer, err := redis.Int64s(l.beats.eval(ctx, beatScript, m.keys.mesh(), []any{m.keys.channels(db), l.id, l.w.cfg.Lapse.Milliseconds(), l.claimFor(!l.judge.InDoubt())}))
+	answer, err := redis.Int64s(l.beats.eval(ctx, beatScript, m.keys.mesh(), []any{m.keys.channels(db), l.id, l.w.cfg.Lapse.Milliseconds(), l.claimFor(willing)}))
 	switch {
 	case errors.Is(err, errLost):
 		return fmt.Errorf("%w: %w", heartbeat.ErrLost, err)
@@ -247,13 +253,18 @@ func (l *life) nextLooks() []*membership {
 		list = append(list, m)
 	}
 	clear(l.looks)
+	// The turn has its own pace, whatever is asked for.
+	if len(list) > 0 && time.Since(l.turned) < l.w.cfg.Beat*3/4 {
+		return list
+	}
+	l.turned = time.Now()
 	for range l.order {
-		if len(list) > 0 {
-			break
-		}
 		l.at = (l.at + 1) % len(l.order)
 		if m := l.members[l.order[l.at]]; m != nil && !m.ended() {
-			list = append(list, m)
+			if !slices.Contains(list, m) {
+				list = append(list, m)
+			}
+			break
 		}
 	}
 	return list

@@ -2,8 +2,6 @@ package worqr
 
 import (
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"strconv"
@@ -28,6 +26,7 @@ type membership struct {
 	// turn holds one token. Who has it is the only one to take, or to compare what is in hand.
 	turn    chan struct{}
 	next    int64       // the first number of the next take
+	stray   bool        // Redis may list what nobody here knows: a put-back or a take was not answered
 	pending int         // how many numbers a take asked for that was never answered: it is repeated as it was
 	closing atomic.Bool // no further take
 
@@ -94,11 +93,12 @@ func (m *membership) take(ctx context.Context, count int, park bool) ([]*Process
 		answer, err := redis.Values(m.life.w.mesh.queue(ctx, takeScript, m.station.name, m.id, m.next, count, flag(park)))
 		processes, help, err := m.answered(answer, err)
 		switch {
-		case errors.Is(err, ErrUnknown):
-			m.pending = count
-			return nil, err
 		case errors.Is(err, ErrFenced):
 			m.fenced()
+			return nil, err
+		case errors.Is(err, ErrUnknown):
+			m.pending, m.stray = count, true
+			m.life.lookSoon(m)
 			return nil, err
 		case err != nil:
 			return nil, err
@@ -154,6 +154,7 @@ func (m *membership) answered(answer []any, err error) (processes []*Process, he
 	}
 	for _, p := range processes {
 		p.ctx, p.end = context.WithCancelCause(m.ctx)
+		m.seen = min(m.seen, p.token) // of a take that is repeated: a look may have passed over marks that concern it
 		m.inHand[p.number] = p
 		for _, e := range hints {
 			p.cancelledBy(e.Task, e.Token)
@@ -165,18 +166,25 @@ func (m *membership) answered(answer []any, err error) (processes []*Process, he
 	return processes, state == "HELP", nil
 }
 
-// giveBack returns what a take brought after this membership had ended. Peers would reclaim it; this is only sooner.
+// giveBack returns what a take brought and nobody here is to work on. The caller has the turn.
 func (m *membership) giveBack(processes []*Process) {
+	var mine []*Process
 	m.mu.Lock()
 	for _, p := range processes {
-		delete(m.inHand, p.number)
+		if first, _ := p.claim(returned); first { // else the settler, or who closes, concludes it
+			delete(m.inHand, p.number)
+			mine = append(mine, p)
+		}
 	}
 	m.mu.Unlock()
 	ctx, cancel := fresh(time.Second)
 	defer cancel()
-	m.life.w.hooks.error(m.putFront(ctx, processes))
-	for _, p := range processes {
-		p.conclude("", context.Cause(m.ctx))
+	if err := m.putFront(ctx, mine); err != nil {
+		m.stray = true
+		m.life.w.hooks.error(err)
+	}
+	for _, p := range mine {
+		p.conclude(done, nil)
 	}
 }
 
@@ -244,15 +252,17 @@ func (m *membership) marked(rows []any, newest int64) (more bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var last int64
+	marks := map[string]int64{}
 	for row := range slices.Chunk(rows, 2) {
 		var fingerprint string
 		if _, err := redis.Scan(row, &fingerprint, &last); err != nil {
 			return false, err
 		}
-		for _, p := range m.inHand {
-			if sum := sha1.Sum(p.task); p.token <= last && fingerprint == hex.EncodeToString(sum[:]) {
-				p.end(ErrCanceled)
-			}
+		marks[fingerprint] = last
+	}
+	for _, p := range m.inHand {
+		if p.token <= last && p.token <= marks[p.fingerprint()] {
+			p.end(ErrCanceled)
 		}
 	}
 	if more = len(rows) == 2*chunkTasks; !more {
@@ -276,7 +286,7 @@ func (m *membership) compare(ctx context.Context, before, held int) error {
 		}
 	}
 	m.mu.Unlock()
-	if held <= before && held >= unsettled {
+	if !m.stray && held <= before && held >= unsettled {
 		return nil
 	}
 	listed, err := m.life.w.mesh.held(ctx, m.station.name, m.id, "")
@@ -316,7 +326,9 @@ func (m *membership) compare(ctx context.Context, before, held int) error {
 		m.pending = 0
 		m.life.w.log.Warn().Str("queue", m.station.name).Int("processes", len(unknown)).Msg("worqr: put back processes whose take was not answered")
 	}
-	return m.putFront(ctx, unknown)
+	err = m.putFront(ctx, unknown)
+	m.stray = err != nil
+	return err
 }
 
 // processes lists what is in hand, the oldest first.

@@ -50,14 +50,16 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	}
 	m := newMembership(l, st, l.nextID())
 	unhint := l.w.mesh.listener.OnHint(st.name, events.Cancel, m.hint)
-	m.seen, err = redis.Int64(l.w.mesh.queue(ctx, openScript, st.name, m.id, ticket))
+	reply, repeated, err := l.w.mesh.queueTold(ctx, openScript, st.name, m.id, ticket)
+	maybe := err == nil || repeated // a refusal is an answer: nothing is open then
+	m.seen, err = redis.Int64(reply, err)
 	if err == nil {
 		err = context.Cause(l.ctx)
 	}
 	if err != nil {
 		unhint()
 		m.end(err)
-		if !errors.Is(err, errStale) { // it may be open in Redis: it is closed when there is time
+		if maybe && !errors.Is(err, errStale) { // it may be open in Redis: it is closed when there is time
 			l.leaveBehind(m)
 		}
 		return err
@@ -126,6 +128,9 @@ func (l *life) giveUp(ctx context.Context, m *membership) error {
 	if cur := m.station.membership(); cur != nil && cur.life == l && !cur.ended() {
 		return nil // it is open again, under another id
 	}
+	if l.w.serving.Err() != nil {
+		return nil // the worker stops: its leave, or a peer, ends the whole workmap
+	}
 	return l.workmap(ctx, unserveScript, m.station.name)
 }
 
@@ -145,6 +150,9 @@ func (l *life) closeRest(ctx context.Context) bool {
 	l.mu.Unlock()
 	var still []*membership
 	for _, m := range rest {
+		if l.ctx.Err() != nil {
+			break // peers do it
+		}
 		m.station.opening.Lock()
 		err := l.giveUp(ctx, m)
 		m.station.opening.Unlock()

@@ -3,6 +3,8 @@ package worqr
 import (
 	"bytes"
 	"context"
+	"crypto/sha1"
+	"encoding/hex"
 	"fmt"
 	"sync"
 	"time"
@@ -26,7 +28,8 @@ type Process struct {
 	claimed bool          // Finish has answered true
 	refusal chan error    // the server's last refusal, while the outcome is sent again
 
-	unsure bool // a copy of the outcome may have run; confined to the settler
+	unsure bool   // a copy of the outcome may have run; confined to the settler
+	sum    string // see fingerprint; guarded by the membership's mu
 }
 
 // outcome is what a process is settled with, in the words of settle.lua.
@@ -197,6 +200,20 @@ func (p *Process) conclude(result outcome, err error) {
 	close(p.settled)
 	p.end(ErrSettled)
 	p.of.life.w.hooks.settle(p, result, err)
+}
+
+// fingerprint is the name under which a cancel marks this task.
+func (p *Process) fingerprint() string {
+	if p.sum == "" {
+		p.sum = fingerprint(p.task)
+	}
+	return p.sum
+}
+
+// fingerprint is what the scripts call redis.sha1hex.
+func fingerprint(task []byte) string {
+	sum := sha1.Sum(task)
+	return hex.EncodeToString(sum[:])
 }
 
 // cancelledBy ends the context when a cancel of this task, or of anything for a nil task, came after the take.

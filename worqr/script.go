@@ -113,8 +113,10 @@ func (c commander) try(ctx context.Context, once bool, send func(redis.Conn) (an
 		case err == nil:
 			return reply, unknown, nil
 		case errors.As(err, &refusal):
-			if !mayPass(refusal) {
-				return nil, unknown, classify(refusal)
+			if err := classify(refusal); !mayPass(refusal) && unknown {
+				return nil, true, fmt.Errorf("%w: %w", ErrUnknown, err) // the copy before it may have run
+			} else if !mayPass(refusal) {
+				return nil, false, err
 			}
 		case sent:
 			unknown = true

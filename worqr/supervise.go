@@ -16,6 +16,8 @@ import (
 // Where beats are further apart than rounds, it is claimed here. Whoever is in doubt claims nothing and looks all the
 // same, for its notes are verdicts later.
 func (l *life) round(ctx context.Context) {
+	l.rounds.Store(true)
+	defer l.rounds.Store(false)
 	l.judge.Late(l.lease.LastLate())
 	claim := !l.judge.InDoubt()
 	mine, due := l.mine.Swap(false), l.judge.Due() // notes are this judge's own: nobody else acts on them
@@ -24,6 +26,7 @@ func (l *life) round(ctx context.Context) {
 	}
 	dead, turn, err := l.sweep(ctx, claim && (mine || !due))
 	if err != nil {
+		l.failing.Store(true)
 		if ctx.Err() == nil {
 			l.w.hooks.error(failed(err, "sweep"))
 		}

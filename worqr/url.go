@@ -49,7 +49,11 @@ func dialer(raw string) (func(context.Context) (redis.Conn, error), int, error) 
 		}
 		address = net.JoinHostPort(host, port)
 	case "unix":
-		network, address, database = "unix", u.Path, u.Query().Get("db")
+		query, err := url.ParseQuery(u.RawQuery)
+		if err != nil {
+			return refuse("its query cannot be parsed")
+		}
+		network, address, database = "unix", u.Path, query.Get("db")
 		if address == "" {
 			return refuse("unix:// needs the path of a socket")
 		}
@@ -59,7 +63,7 @@ func dialer(raw string) (func(context.Context) (redis.Conn, error), int, error) 
 	db := 0
 	if database != "" {
 		if db, err = strconv.Atoi(database); err != nil || db < 0 {
-			return refuse(fmt.Sprintf("database %q is not a number from 0", database))
+			return refuse("the database is not a number from 0")
 		}
 	}
 	options := []redis.DialOption{
@@ -77,6 +81,34 @@ func dialer(raw string) (func(context.Context) (redis.Conn, error), int, error) 
 	return func(ctx context.Context) (redis.Conn, error) {
 		return redis.DialContext(ctx, network, address, options...)
 	}, db, nil
+}
+
+// bounded gives a dial that knows no context an end: a beat that hangs in it would cost the worker its lease. What is
+// dialled after the end is closed.
+func bounded(dial func() (redis.Conn, error)) func(context.Context) (redis.Conn, error) {
+	type dialled struct {
+		conn redis.Conn
+		err  error
+	}
+	return func(ctx context.Context) (redis.Conn, error) {
+		result := make(chan dialled)
+		go func() { // ends with dial
+			conn, err := dial()
+			select {
+			case result <- dialled{conn, err}:
+			case <-ctx.Done():
+				if err == nil {
+					_ = conn.Close() // nobody wants it any more
+				}
+			}
+		}()
+		select {
+		case d := <-result:
+			return d.conn, d.err
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 // newPool is the pool of a mesh that was given none.

@@ -3,8 +3,6 @@ package worqr
 import (
 	"cmp"
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -12,6 +10,8 @@ import (
 )
 
 // Enqueue appends tasks to a queue, in their order. A task is any bytes, none at all too, stored as they are.
+//
+// The slices must not be changed before Enqueue returns, and after an error of ctx for as long as a write may take.
 //
 // Up to 500 tasks of together up to 1 MiB are stored in one step, all or none. A larger batch is stored in several; what
 // stopped it half-way is a BatchError. When the connection fails after a step was sent, the error is ErrUnknown: the
@@ -80,6 +80,9 @@ func (m *Mesh) note(ctx context.Context, queue string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if len(m.noted) >= mostNoted {
+		clear(m.noted) // noting once more does no harm
+	}
 	m.noted[queue] = true
 	return nil
 }
@@ -107,8 +110,7 @@ func (m *Mesh) Cancel(ctx context.Context, queue string, task []byte) (Cancelled
 	answer, err := m.mark(ctx, queue, cancelScript, task)
 	if err == nil {
 		c.Waiting = int(answer[0])
-		sum := sha1.Sum(task)
-		c.Running, err = m.holders(ctx, queue, hex.EncodeToString(sum[:]), answer[1])
+		c.Running, err = m.holders(ctx, queue, fingerprint(task), answer[1])
 	}
 	if err != nil {
 		return c, failed(err, "cancel in queue %q", clip(queue))

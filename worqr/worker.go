@@ -2,6 +2,7 @@ package worqr
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -201,6 +202,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	joining, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(w.serving, cancel)()
+	notReady := w.mesh.listener.OnReady(w.ready)
 	err := w.mesh.patiently(joining, w.join)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -208,13 +210,14 @@ func (w *Worker) Start(ctx context.Context) error {
 		err = ErrClosed
 	}
 	if err != nil {
+		notReady()
 		if w.state == starting {
 			w.state = unstarted
 		}
 		return failed(err, "start worker")
 	}
 	w.state = running
-	w.unlisten = append(w.unlisten, w.mesh.listener.OnReady(w.ready))
+	w.unlisten = append(w.unlisten, notReady)
 	w.tasks.Go(w.tend)
 	return nil
 }
@@ -229,9 +232,12 @@ func (w *Worker) On(queue string, fn func(events.Event)) error {
 	if fn == nil {
 		return failed(fmt.Errorf("%w: the callback for queue %q is nil", ErrInvalid, clip(queue)), "on")
 	}
-	r := w.mesh.Listener().Register(queue, fn)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.state == stopping {
+		return failed(ErrClosed, "on")
+	}
+	r := w.mesh.Listener().Register(queue, fn)
 	w.unlisten = append(w.unlisten, r.Stop)
 	w.callbacks[queue] = append(w.callbacks[queue], r)
 	return nil
@@ -321,7 +327,7 @@ func (w *Worker) StopWork(ctx context.Context, queue string) error {
 
 // Take brings the task at the front of a queue that StartWork was called for. The caller settles the process.
 // Errors: ErrEmpty; ErrNotStarted, ErrNotWorking, ErrClosed; ErrLapsed and ErrFenced while the worker joins again;
-// ErrUnknown: a task that came with the lost answer is put back within a beat, or brought by the next Take.
+// ErrUnknown: a task that came with the lost answer is brought by the next Take, or put back at the next look.
 func (w *Worker) Take(ctx context.Context, queue string) (*Process, error) {
 	p, err := w.takeOne(ctx, queue)
 	if err != nil {
@@ -433,11 +439,13 @@ func (w *Worker) tellWaiting(st *station, waiting int) {
 // is not noted as idle.
 func (w *Worker) ready() {
 	w.hooks.ready()
+	connection := w.mesh.listener.Connections()
+	again := w.connection.Swap(connection) != connection
 	l := w.current()
-	if l == nil {
+	switch {
+	case l == nil:
 		return
-	}
-	if connection := w.mesh.listener.Connections(); w.connection.Swap(connection) != connection {
+	case again:
 		l.lookAll()
 		return
 	}
@@ -458,7 +466,7 @@ func (w *Worker) tend() {
 			}
 		} else {
 			for _, st := range w.wanted() {
-				if err := l.open(w.serving, st); err != nil && w.serving.Err() == nil {
+				if err := l.open(w.serving, st); err != nil && !errors.Is(err, ErrNotWorking) && w.serving.Err() == nil {
 					w.hooks.error(failed(err, "open queue %q again", st.name))
 					again = true
 				}
