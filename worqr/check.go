@@ -11,7 +11,8 @@ import (
 
 // Check asks the server whether this mesh can rely on it: that it answers, that it does not evict keys under memory
 // pressure (a lost heartbeat is a false death, a lost list is lost tasks), and that the user may run every command that
-// the scripts use. It leaves nothing behind. Open calls it.
+// the scripts use. It leaves nothing behind, and does not try to subscribe: without that right the listener says so in the
+// log, and tasks are found by looks. Open calls it.
 // Errors: ErrConfig, or what the connection answered.
 func (m *Mesh) Check(ctx context.Context) error {
 	if err := m.checkEviction(ctx); err != nil {
@@ -22,8 +23,12 @@ func (m *Mesh) Check(ctx context.Context) error {
 		return failed(err, "check")
 	}
 	scratch := "check-" + uuid.NewString()
-	for _, key := range []string{m.keys.mesh() + ":" + scratch, m.keys.queue(scratch)} {
-		reply, _, err := m.cmd.eval(ctx, checkScript, key, []any{m.keys.channels(db) + ":check"})
+	for i, key := range []string{m.keys.mesh() + ":" + scratch, m.keys.queue(scratch)} {
+		command, text := "EVAL", checkScript.source // by its text, then by its name: the rights to both are needed
+		if i > 0 {
+			command, text = "EVALSHA", checkScript.sha
+		}
+		reply, err := m.read(ctx, command, text, 1, key, m.keys.channels(db)+":check")
 		wrong, err := redis.String(reply, err)
 		if err != nil {
 			return failed(err, "check")

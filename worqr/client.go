@@ -91,17 +91,17 @@ func New(pool *redis.Pool, cfg Config) (*Mesh, error) {
 	var dial func(context.Context) (redis.Conn, error)
 	owned := false
 	switch {
+	case pool != nil && pool.DialContext == nil && pool.Dial == nil:
+		return nil, failed(fmt.Errorf("%w: pool: it has neither Dial nor DialContext; give one that has, or nil and Subscribe", ErrConfig), "new")
 	case pool != nil && pool.DialContext != nil:
 		dial = pool.DialContext
 	case pool != nil && pool.Dial != nil:
 		dial = bounded(pool.Dial)
 	case cfg.Subscribe != nil:
 		dial = cfg.Subscribe
-		if pool == nil {
-			pool, owned = newPool(dial), true
-		}
+		pool, owned = newPool(dial), true
 	default:
-		return nil, failed(fmt.Errorf("%w: pool: it has no Dial, and Subscribe is nil; give one of them", ErrConfig), "new")
+		return nil, failed(fmt.Errorf("%w: pool: it is nil, and so is Subscribe: give a pool with Dial, or Subscribe", ErrConfig), "new")
 	}
 	m, err := newMesh(pool, dial, cfg)
 	if err != nil {

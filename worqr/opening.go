@@ -92,7 +92,7 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 
 // close ends the membership of a queue. Handlers may go on while ctx lasts; then their contexts end, and they have the
 // last call to return. What is then not settled goes back to the front.
-func (l *life) close(ctx context.Context, lastCall time.Duration, st *station) error {
+func (l *life) close(ctx context.Context, lastCall ending, st *station) error {
 	st.opening.Lock()
 	defer st.opening.Unlock()
 	m := st.membership()
@@ -166,8 +166,11 @@ func (l *life) closeRest(ctx context.Context) bool {
 	return len(still) == 0
 }
 
+// ending makes the context of the last call, when it begins.
+type ending func() (context.Context, context.CancelFunc)
+
 // drain ends the taking and waits for the handlers, while ctx lasts and then for the last call.
-func (m *membership) drain(ctx context.Context, lastCall time.Duration) {
+func (m *membership) drain(ctx context.Context, lastCall ending) {
 	m.closing.Store(true)
 	if m.stopTaking != nil {
 		m.stopTaking()
@@ -194,7 +197,7 @@ func (m *membership) drain(ctx context.Context, lastCall time.Duration) {
 		for _, p := range m.processes() {
 			p.end(ErrStopping)
 		}
-		last, cancel := fresh(lastCall)
+		last, cancel := lastCall()
 		if !m.idle(last) {
 			for _, p := range m.processes() {
 				w.log.Warn().Str("queue", m.station.name).Str("process", p.ID()).Dur("age", time.Since(p.taken)).

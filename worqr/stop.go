@@ -15,6 +15,9 @@ func (w *Worker) shutdown(ctx context.Context, grace time.Duration) error {
 	w.state = stopping
 	w.mu.Unlock()
 	if before == stopping {
+		if grace == 0 {
+			w.hurried()
+		}
 		select {
 		case <-w.ended:
 			return w.outcome
@@ -23,9 +26,16 @@ func (w *Worker) shutdown(ctx context.Context, grace time.Duration) error {
 		}
 	}
 	w.stop()
+	draining, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	defer context.AfterFunc(draining, w.hurried)() // a StopWork that drains waits no longer than this
 	w.tasks.Wait()
 	if l := w.current(); l != nil {
-		w.outcome = w.leave(ctx, l, grace)
+		lastCall := w.lastCall
+		if grace == 0 { // they are ended at once, and have the grace to return
+			lastCall = func() (context.Context, context.CancelFunc) { return context.WithTimeout(ctx, w.cfg.Grace) }
+		}
+		w.outcome = w.leave(l, lastCall)
 	}
 	w.mu.Lock()
 	unlisten := w.unlisten
@@ -42,13 +52,7 @@ func (w *Worker) shutdown(ctx context.Context, grace time.Duration) error {
 }
 
 // leave closes all queues at once and ends the registration. It beats until then, so nobody takes over what still runs.
-func (w *Worker) leave(ctx context.Context, l *life, grace time.Duration) error {
-	draining, cancel := context.WithTimeout(ctx, grace)
-	defer cancel()
-	lastCall := w.lastCall()
-	if grace == 0 {
-		lastCall = w.cfg.Grace // they are ended at once, and have the grace to return
-	}
+func (w *Worker) leave(l *life, lastCall ending) error {
 	w.mu.Lock()
 	stations := make([]*station, 0, len(w.stations))
 	for _, st := range w.stations {
@@ -58,7 +62,7 @@ func (w *Worker) leave(ctx context.Context, l *life, grace time.Duration) error 
 	errs := make([]error, len(stations))
 	var closing sync.WaitGroup
 	for i, st := range stations {
-		closing.Go(func() { errs[i] = l.close(draining, lastCall, st) })
+		closing.Go(func() { errs[i] = l.close(w.hurry, lastCall, st) })
 	}
 	closing.Wait()
 
@@ -83,7 +87,9 @@ func (w *Worker) leave(ctx context.Context, l *life, grace time.Duration) error 
 }
 
 // lastCall is how long handlers have to return once their contexts have ended at the end of a grace.
-func (w *Worker) lastCall() time.Duration { return max(w.cfg.Margin, 100*time.Millisecond) }
+func (w *Worker) lastCall() (context.Context, context.CancelFunc) {
+	return fresh(max(w.cfg.Margin, 100*time.Millisecond))
+}
 
 // overstayed waits a moment for the handlers, whose contexts have all ended, and tells of those that do not return.
 func (w *Worker) overstayed() error {

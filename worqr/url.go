@@ -60,6 +60,9 @@ func dialer(raw string) (func(context.Context) (redis.Conn, error), int, error) 
 	default:
 		return refuse(fmt.Sprintf("unknown scheme %q", u.Scheme))
 	}
+	if strings.Contains(database, "@") {
+		return refuse("it cannot be parsed: escape what stands in the password")
+	}
 	db := 0
 	if database != "" {
 		if db, err = strconv.Atoi(database); err != nil || db < 0 {
@@ -69,17 +72,24 @@ func dialer(raw string) (func(context.Context) (redis.Conn, error), int, error) 
 	options := []redis.DialOption{
 		redis.DialConnectTimeout(connectTimeout), redis.DialReadTimeout(ioTimeout), redis.DialWriteTimeout(ioTimeout),
 		redis.DialDatabase(db), redis.DialUseTLS(u.Scheme == "rediss"),
+		redis.DialTLSHandshakeTimeout(connectTimeout),
 	}
+	secret := ""
 	if u.User != nil {
 		name := u.User.Username()
 		password, both := u.User.Password()
-		if !both { // as redis-cli reads it
-			name, password = "", name
+		if secret = password; !both { // as redis-cli reads it
+			name, secret = "", name
 		}
-		options = append(options, redis.DialUsername(name), redis.DialPassword(password))
+		options = append(options, redis.DialUsername(name), redis.DialPassword(secret))
 	}
 	return func(ctx context.Context) (redis.Conn, error) {
-		return redis.DialContext(ctx, network, address, options...)
+		conn, err := redis.DialContext(ctx, network, address, options...)
+		if err != nil && secret != "" && strings.Contains(err.Error(), secret) {
+			// a server without AUTH repeats what it was given
+			err = redis.Error(strings.ReplaceAll(err.Error(), secret, "***"))
+		}
+		return conn, err
 	}, db, nil
 }
 

@@ -65,9 +65,9 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 		args[i] = task
 	}
 	answer, err := redis.Strings(m.queue(ctx, enqueueScript, queue, args...))
-	if err != nil || answer[1] == "1" && noted {
+	if errors.Is(err, ErrUnknown) || err == nil && answer[1] == "1" && noted {
 		// Noted again now, or by the next enqueue: only a listing misses the queue meanwhile, so this is no failure.
-		if err != nil || m.note(ctx, queue) != nil {
+		if m.note(ctx, queue) != nil {
 			m.forgotten(queue)
 		}
 	}
@@ -95,7 +95,7 @@ func (m *Mesh) forgotten(queue string) {
 
 // Cancelled is what Cancel found.
 type Cancelled struct {
-	Waiting int           // copies that waited and were removed
+	Waiting int           // copies that waited and were removed; fewer when an answer was lost and asked for again
 	Running []ProcessInfo // copies in hand: their contexts end with cause ErrCanceled, and they never come back
 }
 
@@ -118,7 +118,7 @@ func (m *Mesh) Cancel(ctx context.Context, queue string, task []byte) (Cancelled
 	return c, nil
 }
 
-// DeleteQueue removes the tasks that wait in a queue and answers how many. What is in hand goes on, and does not come
+// DeleteQueue removes the tasks that wait in a queue and answers how many (0 when the answer was lost and asked for again). What is in hand goes on, and does not come
 // back when it is stopped or its worker dies. A new Enqueue makes the queue again.
 // Errors: ErrInvalid, ErrUnknown, ErrWrongType, ErrClosed.
 func (m *Mesh) DeleteQueue(ctx context.Context, queue string) (int, error) {

@@ -110,6 +110,8 @@ type Worker struct {
 
 	serving  context.Context // ends when the worker begins to stop: nothing new is started
 	stop     context.CancelFunc
+	hurry    context.Context // ends when handlers may go on no longer
+	hurried  context.CancelFunc
 	ended    chan struct{} // closed when the worker has stopped
 	handlers sync.WaitGroup
 	tasks    sync.WaitGroup // the tending goroutine
@@ -150,6 +152,7 @@ func (m *Mesh) NewWorker(cfg WorkerConfig) (*Worker, error) {
 	}
 	w.hooks = &w.cfg.Hooks
 	w.serving, w.stop = context.WithCancel(context.Background())
+	w.hurry, w.hurried = context.WithCancel(context.Background())
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -317,7 +320,8 @@ func (w *Worker) StopWork(ctx context.Context, queue string) error {
 	if err == nil {
 		grace, cancel := context.WithTimeout(ctx, w.cfg.Grace)
 		defer cancel()
-		err = w.current().close(grace, w.lastCall(), st)
+		defer context.AfterFunc(w.hurry, cancel)()
+		err = w.current().close(grace, w.lastCall, st)
 	}
 	if err != nil {
 		return failed(err, "stop work on queue %q", clip(queue))

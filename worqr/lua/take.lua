@@ -52,11 +52,16 @@ if n > 0 then
   local token, scores = draw(n), {}
   for i = 0, n - 1 do
     local p = num(from + i)
-    answer(from + i, token + i, redis.call('LMOVE', q .. ':tasks', key .. p, 'RIGHT', 'LEFT'))
-    scores[#scores + 1] = num(token + i)
-    scores[#scores + 1] = m .. '.' .. p
+    -- pcall: a key that somebody wrote by hand costs its number, and strands nothing
+    local task = redis.pcall('LMOVE', q .. ':tasks', key .. p, 'RIGHT', 'LEFT')
+    if type(task) == 'string' then
+      answer(from + i, token + i, task)
+      scores[#scores + 1] = num(token + i)
+      scores[#scores + 1] = m .. '.' .. p
+    end
   end
-  redis.call('ZADD', mine, unpack(scores))
+  n = #scores / 2
+  if n > 0 then redis.call('ZADD', mine, unpack(scores)) end
 end
 if waiting > n then
   wake(1) -- a baton: tasks are left, so one more is told
