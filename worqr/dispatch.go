@@ -122,9 +122,9 @@ func (m *membership) dispatch(ctx context.Context) {
 			continue
 		}
 		// A flag that is raised from here on is seen after the take: nothing falls between the look and the sleep.
-		processes, err := m.takeFor(ctx, slots)
+		processes, more, err := m.takeFor(ctx, slots)
 		if err == nil {
-			pause, hungry = 0, len(processes) == len(slots)
+			pause, hungry = 0, len(processes) == len(slots) || more
 		} else if !m.ended() && ctx.Err() == nil {
 			m.life.w.hooks.error(failed(err, "take from queue %q", st.name))
 			pause = min(max(2*pause, 50*time.Millisecond), time.Second)
@@ -145,14 +145,14 @@ func (m *membership) dispatch(ctx context.Context) {
 }
 
 // takeFor takes as many tasks as there are slots. A take that was not answered is repeated for as many as it asked for,
-// and so may bring fewer or more than there are slots: what is above goes back.
-func (m *membership) takeFor(ctx context.Context, slots []*slot) ([]*Process, error) {
+// and so may bring fewer or more than there are slots: what is above goes back. more tells that tasks are left.
+func (m *membership) takeFor(ctx context.Context, slots []*slot) (_ []*Process, more bool, _ error) {
 	if err := m.have(ctx); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer m.release()
 	if m.closing.Load() {
-		return nil, ErrStopping
+		return nil, false, ErrStopping
 	}
 	// Idle only when a wake-up would arrive. The flag is up before that is asked, so who makes it ready sees it.
 	m.unnoted.Store(true)
@@ -161,13 +161,13 @@ func (m *membership) takeFor(ctx context.Context, slots []*slot) ([]*Process, er
 	m.unnoted.CompareAndSwap(true, !park)
 	if err == nil && ctx.Err() != nil {
 		m.giveBack(processes) // a stop came meanwhile, and what drains may last: idle peers take them now
-		return nil, ErrStopping
+		return nil, false, ErrStopping
 	}
 	if len(processes) > len(slots) {
 		m.giveBack(processes[len(slots):])
 		processes = processes[:len(slots)]
 	}
-	return processes, err
+	return processes, m.more, err
 }
 
 // passOn wakes another worker in place of this one.

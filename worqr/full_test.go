@@ -116,14 +116,14 @@ func TestEverythingButEnqueueGoesOnOnAFullRedis(t *testing.T) {
 	enqueue(t, m, "q", numbered("t", 12)...)
 	enqueue(t, m, "other", "x", "y")
 
-	a := start(t, m, steady(), "q", "other")
+	reclaimed := make(chan int, 10)
+	peer := steady() // either of the two may have the round
+	peer.Hooks.OnReclaim = func(_, _ string, n int) { reclaimed <- n }
+	a := start(t, m, peer, "q", "other")
 	first, second, third, x := take(t, a, "q"), take(t, a, "q"), take(t, a, "q"), take(t, a, "other")
 	doomed := start(t, dying, steady(), "q")
 	take(t, doomed, "q") // t3
 	take(t, doomed, "q") // t4
-	reclaimed := make(chan int, 10)
-	peer := steady()
-	peer.Hooks.OnReclaim = func(worker, _ string, n int) { reclaimed <- n }
 	b := start(t, m, peer)
 	ids := []string{a.ID(), b.ID()}
 

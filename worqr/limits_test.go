@@ -181,7 +181,7 @@ func slotIsKeptOverALapse(t *testing.T, limit int) {
 // scenario 47: the handler outstays the stop, and still has its slot when the queue is served again
 func TestSlotIsKeptOverStopWork(t *testing.T) {
 	t.Parallel()
-	m := open(t)
+	m, proxy := mortal(t, redistest.Namespace(t))
 	d := newDoor()
 	w, _ := run(t, m, handling(steady(), "q", 1, d.handle))
 	enqueue(t, m, "q", "t1", "t2")
@@ -197,6 +197,8 @@ func TestSlotIsKeptOverStopWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	runs := counted(proxy) // what it finds, it has no slot for
+	redistest.Eventually(t, soon, "two looks at the queue", func() bool { return runs("look") >= 2 })
 	want(t, "tasks, as the slot is in use", waiting(t, m, "q"), []string{"t1", "t2"})
 	for range 3 {
 		d.leave <- nil

@@ -27,6 +27,7 @@ type membership struct {
 	turn    chan struct{}
 	next    int64       // the first number of the next take
 	stray   bool        // Redis may list what nobody here knows: a put-back or a take was not answered
+	more    bool        // the last take left tasks behind
 	pending int         // how many numbers a take asked for that was never answered: it is repeated as it was
 	closing atomic.Bool // no further take
 
@@ -163,6 +164,7 @@ func (m *membership) answered(answer []any, err error) (processes []*Process, he
 	if newest > m.seen {
 		m.life.lookSoon(m)
 	}
+	m.more = state == "MORE"
 	return processes, state == "HELP", nil
 }
 

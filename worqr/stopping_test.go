@@ -137,7 +137,7 @@ func TestHandlersThatEndWithinGraceFinish(t *testing.T) {
 // scenario 46
 func TestHandlersThatOutstayGraceAreTold(t *testing.T) {
 	t.Parallel()
-	m := open(t)
+	m, log := logged(t, redistest.Shared(t).URL(), worqr.Config{Namespace: redistest.Namespace(t)})
 	heard := hear(t, m, "q", events.Done)
 	enqueue(t, m, "q", "t1", "t2", "t3", "t4", "t5")
 	causes := make(chan error, 3)
@@ -162,8 +162,10 @@ func TestHandlersThatOutstayGraceAreTold(t *testing.T) {
 			t.Errorf("a handler's context ended with %v, want ErrStopping", cause)
 		}
 	}
-	got := waiting(t, m, "q")
-	want(t, "tasks", got, []string{"t1", "t2", "t3", "t4", "t5"})
+	if lines := log.lines("outstayed"); len(lines) > 0 {
+		t.Errorf("they returned when they were told, and yet the log says %v", lines)
+	}
+	want(t, "tasks", waiting(t, m, "q"), []string{"t1", "t2", "t3", "t4", "t5"})
 	finish(t, take(t, start(t, m, patient(), "q"), "q"))
 	if e := receive(t, "a done event", heard); string(e.Task) != "t1" {
 		t.Errorf("heard %+v, want t1 done, which nobody had finished before", e)

@@ -66,7 +66,7 @@ func dialer(raw string) (func(context.Context) (redis.Conn, error), int, error) 
 	db := 0
 	if database != "" {
 		if db, err = strconv.Atoi(database); err != nil || db < 0 {
-			return refuse("the database is not a number from 0")
+			return refuse(fmt.Sprintf("database %q is not a number from 0", database))
 		}
 	}
 	options := []redis.DialOption{

@@ -92,7 +92,7 @@ func keysOfScene(s *scene) map[string][]string {
 	return map[string][]string{
 		mesh + "workers":                  {"Start", "Workers", "Mesh.Fail"},
 		mesh + "worker:" + s.w.ID():       nil, // whatever its type, it is there or not
-		mesh + "workmap:" + s.w.ID():      {"WorkingQueues", "StopWork", "Worker.Fail"},
+		mesh + "workmap:" + s.w.ID():      {"WorkingQueues", "StopWork"},
 		mesh + "info:" + s.w.ID():         {"Workers", "Mesh.Fail"},
 		mesh + "queues":                   {"Queues", "Enqueue new", "StartWork"},
 		mesh + "mesh":                     {"Start"},

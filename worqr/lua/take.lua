@@ -5,7 +5,8 @@
 -- ARGV[4]  first number
 -- ARGV[5]  how many, 500 at the most
 -- ARGV[6]  '1': when the queue runs empty, note M as idle so that an enqueue wakes it
--- Returns  {newest cancel mark, 'OK' or 'HELP', number, token, task, number, token, task, ...}
+-- Returns  {newest cancel mark, 'OK', 'MORE' or 'HELP', number, token, task, number, token, task, ...}
+--          MORE: tasks are left
 --          HELP: a reclaim was under way and a chunk of it was done instead; ask again
 -- Errors   FENCED   M is no member
 --          INVALID  less than 1 or more than 500
@@ -64,6 +65,7 @@ if n > 0 then
   if n > 0 then redis.call('ZADD', mine, unpack(scores)) end
 end
 if waiting > n then
+  out[2] = 'MORE'
   wake(1) -- a baton: tasks are left, so one more is told
 elseif park and from + n <= last then
   redis.pcall('SADD', q .. ':idle', m)
