@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -158,14 +160,19 @@ func evalOn(ctx context.Context, conn redis.Conn, s *script, key string, args []
 	return reply, err
 }
 
-// line is a connection of its own, for what must not wait behind other commands. One goroutine uses it at a time.
+// line is a connection of its own, for what must not wait behind other commands.
 type line struct {
-	dial func(context.Context) (redis.Conn, error)
-	conn redis.Conn
+	dial   func(context.Context) (redis.Conn, error)
+	closed atomic.Bool
+	mu     sync.Mutex // held while a command is under way
+	conn   redis.Conn
 }
 
 // eval sends once. After an error of the connection the next call dials anew.
 func (l *line) eval(ctx context.Context, s *script, key string, args []any) (any, error) {
+	l.mu.Lock()
+	defer l.tidy()
+	defer l.mu.Unlock()
 	if l.conn == nil {
 		conn, err := l.dial(ctx)
 		if err != nil {
@@ -179,12 +186,27 @@ func (l *line) eval(ctx context.Context, s *script, key string, args []any) (any
 		return nil, classify(refusal)
 	}
 	if err != nil {
-		l.close()
+		l.drop()
 	}
 	return reply, err
 }
 
+// close gives the connection up: now, or when the command that is under way has ended.
 func (l *line) close() {
+	l.closed.Store(true)
+	l.tidy()
+}
+
+// tidy drops the connection of a line that was closed, unless a command is under way: that one comes here too.
+func (l *line) tidy() {
+	if l.closed.Load() && l.mu.TryLock() {
+		l.drop()
+		l.mu.Unlock()
+	}
+}
+
+// drop: the caller has mu.
+func (l *line) drop() {
 	if l.conn != nil {
 		_ = l.conn.Close() // it is given up
 		l.conn = nil

@@ -3,7 +3,7 @@
 -- ARGV[3]  cursor, '0' at first
 -- Returns  {next cursor, waiting tasks, cancel marks, oldest token in hand of these memberships ('0' when none; only
 --          read when there are marks), M, 'member' or 'returning', processes in hand, M, ...}; the returning ones come
---          on the first page
+--          on the last page: who moves there meanwhile is on one of the two
 -- Cost     O(500)
 local cancels = redis.call('ZCARD', q .. ':cancels')
 local page = redis.call('HSCAN', q .. ':workers', ARGV[3], 'COUNT', 500)
@@ -19,7 +19,7 @@ local function list(m, state)
   end
 end
 for i = 1, #page[2], 2 do list(page[2][i], 'member') end
-if ARGV[3] == '0' then
+if page[1] == '0' then
   for _, m in ipairs(redis.call('SMEMBERS', q .. ':returning')) do list(m, 'returning') end
 end
 if oldest then out[4] = num(oldest) end

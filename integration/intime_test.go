@@ -1,0 +1,159 @@
+package integration
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/worqr/worqr-go/internal/redistest"
+)
+
+// The worker's defaults, and what a machine may add that is busy with dozens of processes.
+const (
+	lapse    = 3 * time.Second
+	interval = time.Second
+	slack    = 500 * time.Millisecond
+)
+
+// TestInTime holds what is promised in time, with the worker's defaults. No other test runs beside it: a judge whose
+// answers are slow is in doubt, and takes its time then, as it should.
+func TestInTime(t *testing.T) {
+	t.Run("from SIGKILL to running", testFromKillToRunning)
+	t.Run("most of a mesh dies", testMostOfAMeshDies)
+}
+
+// defaults makes a daemon with the worker's defaults, which brisk is not to replace.
+func (f *field) defaults(t testing.TB, s setup) *daemon {
+	t.Helper()
+	s.Timing = timing{Beat: time.Second}
+	return f.daemon(t, s)
+}
+
+// testFromKillToRunning: twenty meshes, each with a victim and the same two peers; each victim dies at another phase of
+// its beat. From SIGKILL to the task running on a peer at most the lapse, one sweep interval and 0.5 s pass.
+//
+// That holds for judges without doubt. When this machine stalled so long that one of them was in doubt, which shows in
+// what it sends, the twenty are measured again, twice at most.
+func testFromKillToRunning(t *testing.T) {
+	const attempts = 3
+	for n := 1; ; n++ {
+		took, doubts := killTwenty(t)
+		t.Logf("from SIGKILL to running on a peer: %v", took)
+		if longest := took[len(took)-1]; longest <= lapse+interval+slack {
+			return
+		} else if doubts == 0 || n == attempts {
+			t.Fatalf("it took up to %v, at most %v; %d looks in doubt", longest, lapse+interval+slack, doubts)
+		}
+		t.Logf("measured again: %d looks in doubt", doubts)
+	}
+}
+
+func killTwenty(t *testing.T) (took []time.Duration, doubts int) {
+	const runs = 20
+	f := newField(t)
+	var meshes []*field
+	var names []string
+	var victims []*daemon
+	for i := range runs {
+		m := newField(t)
+		meshes, names = append(meshes, m), append(names, m.ns)
+		m.enqueue(t, fmt.Sprint(i))
+		victims = append(victims, m.defaults(t, setup{Queue: queue, Do: "hold"}))
+	}
+	for _, v := range victims {
+		v.next(t)
+	}
+	proxy := redistest.NewProxy(t, f.server.URL())
+	doubt := watchDoubt(t, proxy)
+	var peers []*daemon
+	for range 2 {
+		peers = append(peers, f.defaults(t, setup{URL: proxy.URL(), Namespaces: names, Queue: queue, Do: "hold"}))
+	}
+	for _, m := range meshes {
+		m.awaitIdle(t, len(peers))
+	}
+	// whoever was started a moment ago is in doubt
+	redistest.Eventually(t, 3*soon, "no peer is in doubt", func() bool { return doubt.quietFor() > 2*interval })
+
+	phase := make([]time.Duration, runs)
+	for i := range phase {
+		phase[i] = rand.N(2 * interval)
+	}
+	order := rand.Perm(runs)
+	slices.SortFunc(order, func(a, b int) int { return int(phase[a] - phase[b]) })
+	before := doubt.count()
+	killed, began := make([]time.Duration, runs), stamp()
+	for _, i := range order {
+		pass(began + phase[i] - stamp())
+		killed[i] = stamp()
+		victims[i].Kill(t)
+	}
+	for _, i := range order {
+		redistest.Eventually(t, soon, "the task runs on a peer", func() bool {
+			for _, p := range peers {
+				for _, run := range p.deliveries(t) {
+					if run.task == fmt.Sprint(i) {
+						took = append(took, (run.at - killed[i]).Round(10*time.Millisecond))
+						return true
+					}
+				}
+			}
+			return false
+		})
+	}
+	for _, d := range peers {
+		d.end(t) // it would sweep beside the next attempt
+	}
+	slices.Sort(took)
+	return took, doubt.count() - before
+}
+
+// testMostOfAMeshDies is scenario 107, each case in a mesh of its own and all at once.
+func testMostOfAMeshDies(t *testing.T) {
+	const bound = 2*lapse + interval + 2*slack // its processes start in this time too
+	for _, c := range []struct {
+		name                string
+		workers, die, fresh int
+	}{
+		{"3 of 5 die and a fresh one joins", 5, 3, 1},
+		{"all of 5 die and a fresh one joins", 5, 5, 1},
+		{"a mesh of one restarts", 1, 1, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := newField(t)
+			f.enqueue(t, named("t", c.workers)...)
+			var daemons []*daemon
+			lost := map[string]bool{}
+			for i := range c.workers {
+				d := f.defaults(t, setup{Queue: queue, Do: "hold"})
+				if run := d.next(t); i < c.die {
+					lost[run.task] = true
+				}
+				daemons = append(daemons, d)
+			}
+			killed := stamp()
+			for _, d := range daemons[:c.die] {
+				d.Kill(t)
+			}
+			fresh := f.defaults(t, setup{Queue: queue, Limit: c.workers, Do: "hold"})
+			var last time.Duration
+			redistest.Eventually(t, soon, "every task of the dead runs again", func() bool {
+				runs := fresh.deliveries(t)
+				for _, run := range runs {
+					if !lost[run.task] {
+						t.Fatalf("%q runs twice", run.task)
+					}
+					last = max(last, run.at)
+				}
+				return len(runs) == len(lost)
+			})
+			t.Logf("every task was back %v after the deaths", (last - killed).Round(10*time.Millisecond))
+			if last-killed > bound {
+				t.Errorf("it took %v, at most %v", last-killed, bound)
+			}
+		})
+	}
+}

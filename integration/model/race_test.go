@@ -1,0 +1,6 @@
+//go:build race
+
+package model
+
+// The race detector makes the embedded default ten times slower.
+const sequences = 500

@@ -1,0 +1,63 @@
+package simulator
+
+import (
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/redistest"
+)
+
+// witness counts what Redis tells to have finished, over a connection of its own that no fault touches.
+type witness struct {
+	mu   sync.Mutex
+	done map[string]map[string]int // by namespace and task
+}
+
+func newWitness(t *testing.T, server *redistest.Server) *witness {
+	w := &witness{done: map[string]map[string]int{}}
+	conn := server.Conn(t)
+	sub := redis.PubSubConn{Conn: conn}
+	if err := sub.PSubscribe("*:done"); err != nil {
+		t.Fatal(err)
+	}
+	sub.Receive()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			switch m := sub.Receive().(type) {
+			case redis.Message:
+				ns, _, _ := strings.Cut(m.Channel, "@")
+				_, task, _ := strings.Cut(string(m.Data), "\n")
+				w.add(ns, task)
+			case error:
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		conn.Close()
+		<-ended
+	})
+	return w
+}
+
+func (w *witness) add(ns, task string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done[ns] == nil {
+		w.done[ns] = map[string]int{}
+	}
+	w.done[ns][task]++
+}
+
+// of answers how often each task of a namespace was finished.
+func (w *witness) of(ns string) map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.done[ns])
+}

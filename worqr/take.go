@@ -1,0 +1,126 @@
+package worqr
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// take brings up to count tasks from the front of the queue. With park, a queue that runs empty notes this membership
+// as idle. The caller has the turn.
+//
+// Numbers whose take was not answered are asked for again, as many as before: whatever copy ran, they answer the same.
+func (m *membership) take(ctx context.Context, count int, park bool) ([]*Process, error) {
+	for {
+		repeat := m.pending > 0
+		if repeat {
+			count = m.pending
+		}
+		m.mu.Lock()
+		m.taking = true
+		m.mu.Unlock()
+		answer, err := redis.Values(m.life.w.mesh.queue(ctx, takeScript, m.station.name, m.id, m.next, count, flag(park)))
+		processes, help, err := m.answered(answer, err)
+		switch {
+		case errors.Is(err, ErrFenced):
+			m.fenced()
+			return nil, err
+		case errors.Is(err, ErrUnknown):
+			m.pending, m.stray = count, true
+			m.life.lookSoon(m)
+			return nil, err
+		case err != nil:
+			return nil, err
+		case help:
+			continue
+		}
+		m.next += int64(count)
+		m.pending = 0
+		if repeat && len(processes) == 0 {
+			continue // the numbers are used up, and what they held was put back
+		}
+		if err := context.Cause(m.ctx); err != nil {
+			m.giveBack(processes)
+			return nil, err
+		}
+		return processes, nil
+	}
+}
+
+// answered enters what a take brought into the books, and applies the cancels that were heard meanwhile.
+func (m *membership) answered(answer []any, err error) (processes []*Process, help bool, _ error) {
+	var newest int64
+	var state string
+	if err == nil {
+		answer, err = redis.Scan(answer, &newest, &state)
+	}
+	for row := range slices.Chunk(answer, 3) {
+		p := &Process{of: m, taken: time.Now(), settled: make(chan struct{}), refusal: make(chan error, 1)}
+		if _, err = redis.Scan(row, &p.number, &p.token, &p.task); err != nil {
+			break
+		}
+		if p.task == nil {
+			p.task = []byte{}
+		}
+		processes = append(processes, p)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	hints := m.hints
+	m.taking, m.hints = false, nil
+	if err != nil {
+		return nil, false, err
+	}
+	for _, p := range processes {
+		p.ctx, p.end = context.WithCancelCause(m.ctx)
+		m.seen = min(m.seen, p.token) // of a take that is repeated: a look may have passed over marks that concern it
+		m.inHand[p.number] = p
+		for _, e := range hints {
+			p.cancelledBy(e.Task, e.Token)
+		}
+	}
+	if newest > m.seen {
+		m.life.lookSoon(m)
+	}
+	m.more = state == "MORE"
+	return processes, state == "HELP", nil
+}
+
+// giveBack returns what a take brought and nobody here is to work on. The caller has the turn.
+func (m *membership) giveBack(processes []*Process) {
+	var mine []*Process
+	m.mu.Lock()
+	for _, p := range processes {
+		if first, _ := p.claim(returned); first { // else the settler, or who closes, concludes it
+			delete(m.inHand, p.number)
+			mine = append(mine, p)
+		}
+	}
+	m.mu.Unlock()
+	ctx, cancel := fresh(time.Second)
+	defer cancel()
+	if err := m.putFront(ctx, mine); err != nil {
+		m.stray = true
+		m.life.w.hooks.error(err)
+	}
+	for _, p := range mine {
+		p.conclude(done, nil)
+	}
+}
+
+// putFront settles processes as if they had never been taken: the first of them is at the front.
+func (m *membership) putFront(ctx context.Context, processes []*Process) error {
+	for chunk := range slices.Chunk(processes, chunkTasks) {
+		args := []any{m.id}
+		for _, p := range slices.Backward(chunk) { // the last named is taken first
+			args = append(args, p.number, p.token, string(front))
+		}
+		if _, err := m.life.w.mesh.queue(ctx, settleScript, m.station.name, args...); err != nil {
+			return failed(err, "put back processes of queue %q", m.station.name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package worqr
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/worqr/worqr-go/events"
+)
+
+// On calls fn for what is told about a queue: that tasks were added, cancelled, finished, or the queue deleted; in
+// order, on a goroutine of its own. It is also called with kind Work when the worker finds tasks waiting that it was not
+// told of: at StartWork, when the subscription was interrupted, and on a slow poll. Register it before StartWork.
+func (w *Worker) On(queue string, fn func(events.Event)) error {
+	if err := w.mesh.usable(queue); err != nil {
+		return failed(err, "on")
+	}
+	if fn == nil {
+		return failed(fmt.Errorf("%w: the callback for queue %q is nil", ErrInvalid, clip(queue)), "on")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.state == stopping {
+		return failed(ErrClosed, "on")
+	}
+	r := w.mesh.Listener().Register(queue, fn)
+	w.unlisten = append(w.unlisten, r.Stop)
+	w.callbacks[queue] = append(w.callbacks[queue], r)
+	return nil
+}
+
+// StartWork begins to serve a queue: with the handler that WorkerConfig.Queues has for it, or else by Take. Serving it
+// already is no error. It lasts over lapses, until StopWork.
+// Errors: ErrNotStarted, ErrClosed, ErrInvalid, or what the connection answered.
+func (w *Worker) StartWork(ctx context.Context, queue string) error {
+	st, err := w.station(queue)
+	if err == nil {
+		st.mu.Lock()
+		st.serve = true
+		st.mu.Unlock()
+		err = w.opened(ctx, st)
+	}
+	if err != nil {
+		return failed(err, "start work on queue %q", clip(queue))
+	}
+	return nil
+}
+
+// opened waits until the present incarnation has the queue open.
+func (w *Worker) opened(ctx context.Context, st *station) error {
+	for {
+		w.mu.Lock()
+		l, changed := w.life, w.changed
+		w.mu.Unlock()
+		err := l.open(ctx, st)
+		if err == nil || l.ctx.Err() == nil || ctx.Err() != nil {
+			return err
+		}
+		select { // it has lapsed: the worker joins again
+		case <-changed:
+		case <-w.serving.Done():
+			return ErrClosed
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// station finds a queue, or makes it when the worker is running.
+func (w *Worker) station(queue string) (*station, error) {
+	if err := checkQueue(queue); err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch w.state {
+	case unstarted, starting:
+		return nil, ErrNotStarted
+	case stopping:
+		return nil, ErrClosed
+	}
+	st := w.stations[queue]
+	if st == nil {
+		st = newStation(queue, w.cfg.Queues[queue])
+		w.stations[queue] = st
+	}
+	return st, nil
+}
+
+// StopWork ends the serving of a queue. Its handlers may go on for Grace, or until ctx ends; then their contexts end with
+// ErrStopping. What is not settled goes back to the front, what came by Take at once. Other workers are not concerned.
+// Errors: ErrNotStarted, ErrNotWorking, ErrClosed, or what the connection answered: the return is tried again then.
+func (w *Worker) StopWork(ctx context.Context, queue string) error {
+	st, err := w.station(queue)
+	if err == nil {
+		st.mu.Lock()
+		if !st.serve {
+			err = ErrNotWorking
+		}
+		st.serve = false
+		st.mu.Unlock()
+	}
+	if err == nil {
+		grace, cancel := context.WithTimeout(ctx, w.cfg.Grace)
+		defer cancel()
+		defer context.AfterFunc(w.hurry, cancel)()
+		err = w.current().close(grace, w.lastCall, st)
+	}
+	if err != nil {
+		return failed(err, "stop work on queue %q", clip(queue))
+	}
+	return nil
+}
+
+// Take brings the task at the front of a queue that StartWork was called for. The caller settles the process.
+// Errors: ErrEmpty; ErrNotStarted, ErrNotWorking, ErrClosed; ErrLapsed and ErrFenced while the worker joins again;
+// ErrUnknown: a task that came with the lost answer is brought by the next Take, or put back at the next look.
+func (w *Worker) Take(ctx context.Context, queue string) (*Process, error) {
+	p, err := w.takeOne(ctx, queue)
+	if err != nil {
+		return nil, failed(err, "take from queue %q", clip(queue))
+	}
+	w.hooks.take(p)
+	return p, nil
+}
+
+func (w *Worker) takeOne(ctx context.Context, queue string) (*Process, error) {
+	st, err := w.station(queue)
+	if err != nil {
+		return nil, err
+	}
+	m := st.membership()
+	if m == nil || !st.serving() {
+		return nil, ErrNotWorking
+	}
+	if !m.life.lease.Valid() {
+		m.life.lapse(nil)
+	}
+	if m.ended() {
+		return nil, context.Cause(m.ctx)
+	}
+	if err := m.have(ctx); err != nil {
+		return nil, err
+	}
+	defer m.release()
+	if m.closing.Load() {
+		return nil, ErrNotWorking
+	}
+	processes, err := m.take(ctx, 1, false)
+	if err == nil && len(processes) == 0 {
+		err = ErrEmpty
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(processes) > 1 {
+		m.giveBack(processes[1:]) // of an earlier take, whose answer was lost
+	}
+	return processes[0], nil
+}
+
+// wanted lists the queues that the worker is to serve.
+func (w *Worker) wanted() []*station {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var list []*station
+	for _, st := range w.stations {
+		if st.serving() {
+			list = append(list, st)
+		}
+	}
+	return list
+}
