@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -148,5 +147,5 @@ func (s *storm) review(t *testing.T) {
 			t.Errorf("%s: finish answered true %d times", name, n)
 		}
 	}
-	t.Log(fmt.Sprintf("%v; %d processes in all; %d runs, %d times a live caller was told true", s.counts, len(s.all), ran, len(won)))
+	t.Logf("%v; %d processes in all; %d runs, %d times a live caller was told true", s.counts, len(s.all), ran, len(won))
 }

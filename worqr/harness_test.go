@@ -201,33 +201,6 @@ func left(t testing.TB, c redis.Conn, ns string) []string {
 	return bad
 }
 
-// invariant checks what holds at any instant: whoever has processes in a queue is a member of it or returning.
-// The snapshot is taken in one script.
-func invariant(t testing.TB, c redis.Conn, ns, queue string) {
-	t.Helper()
-	prefix := queuePrefix(ns, queue)
-	var members []any
-	for _, key := range keysOf(t, c, ns) {
-		if strings.HasPrefix(key, prefix+":processes:") {
-			members = append(members, strings.TrimPrefix(key, prefix+":processes:"))
-		}
-	}
-	const script = `
-		local bad = {}
-		for _, m in ipairs(ARGV) do
-			if redis.call('ZCARD', KEYS[1]..':processes:'..m) > 0 and redis.call('HEXISTS', KEYS[1]..':workers', m) == 0
-				and redis.call('SISMEMBER', KEYS[1]..':returning', m) == 0 then bad[#bad + 1] = m end
-		end
-		return bad`
-	bad, err := redis.Strings(c.Do("EVAL", append([]any{script, 1, prefix}, members...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(bad) > 0 {
-		t.Fatalf("queue %q: %v have processes and are neither members nor returning", queue, bad)
-	}
-}
-
 func queuePrefix(ns, queue string) string {
 	tag, rest, slash := strings.Cut(queue, "/")
 	if slash {

@@ -34,7 +34,9 @@ func TestTheLibraryLinksNothingElse(t *testing.T) {
 		t.Fatalf("go list names only %v", deps)
 	}
 	for _, dep := range deps {
-		if !slices.ContainsFunc(allowed, func(a string) bool { return dep == strings.TrimSuffix(a, "/") || strings.HasPrefix(dep, strings.TrimSuffix(a, "/")+"/") }) {
+		if !slices.ContainsFunc(allowed, func(a string) bool {
+			return dep == strings.TrimSuffix(a, "/") || strings.HasPrefix(dep, strings.TrimSuffix(a, "/")+"/")
+		}) {
 			t.Errorf("the library links %s", dep)
 		}
 	}

@@ -1,13 +1,10 @@
 package redistest
 
 import (
-	"strconv"
 	"testing"
 
 	"github.com/gomodule/redigo/redis"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // What a round trip costs per backend, and what the proxy adds. WORQR_TEST_BACKEND
 // chooses the shared server.
