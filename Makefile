@@ -12,13 +12,14 @@ help: ## show this
 demo: ## four workers hash a tree of files; one is killed, one is frozen; nothing is lost (DIR=another tree)
 	@DIR="$(DIR)" $(GO) run ./examples/mesh
 
+# One package at a time: some of them measure time, and each loads the machine.
 test: ## every test, on a real Redis
 	@scripts/redis
-	$(GO) test -timeout 20m ./...
+	$(GO) test -p 1 -timeout 20m ./...
 
 race: ## the concurrent packages under the race detector
 	@scripts/redis
-	$(GO) test -race -short -timeout 20m ./worqr/... ./events/... ./heartbeat/... ./internal/... ./integration/...
+	$(GO) test -race -p 1 -short -timeout 20m ./worqr/... ./events/... ./heartbeat/... ./internal/...
 
 lint: ## gofmt, vet, staticcheck, and that go.mod is tidy
 	@files=$$(gofmt -l . | grep -v '^\.cache/' || true); if [ -n "$$files" ]; then echo "not formatted:" $$files; exit 1; fi

@@ -112,48 +112,64 @@ func killTwenty(t *testing.T) (took []time.Duration, doubts int) {
 
 // testMostOfAMeshDies is scenario 107, each case in a mesh of its own and all at once.
 func testMostOfAMeshDies(t *testing.T) {
-	const bound = 2*lapse + interval + 2*slack // its processes start in this time too
+	const bound = 2*lapse + interval // its processes start in this time too
 	for _, c := range []struct {
-		name                string
-		workers, die, fresh int
+		name         string
+		workers, die int
 	}{
-		{"3 of 5 die and a fresh one joins", 5, 3, 1},
-		{"all of 5 die and a fresh one joins", 5, 5, 1},
-		{"a mesh of one restarts", 1, 1, 1},
+		{"3 of 5 die and a fresh one joins", 5, 3},
+		{"all of 5 die and a fresh one joins", 5, 5},
+		{"a mesh of one restarts", 1, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			f := newField(t)
-			f.enqueue(t, named("t", c.workers)...)
-			var daemons []*daemon
-			lost := map[string]bool{}
-			for i := range c.workers {
-				d := f.defaults(t, setup{Queue: queue, Do: "hold"})
-				if run := d.next(t); i < c.die {
-					lost[run.task] = true
+			// A machine that is busy with something else at that moment is measured again.
+			for attempt := 1; ; attempt++ {
+				took := mostDie(t, c.workers, c.die)
+				t.Logf("every task was back %v after the deaths", took.Round(10*time.Millisecond))
+				if took <= bound {
+					return
 				}
-				daemons = append(daemons, d)
-			}
-			killed := stamp()
-			for _, d := range daemons[:c.die] {
-				d.Kill(t)
-			}
-			fresh := f.defaults(t, setup{Queue: queue, Limit: c.workers, Do: "hold"})
-			var last time.Duration
-			redistest.Eventually(t, soon, "every task of the dead runs again", func() bool {
-				runs := fresh.deliveries(t)
-				for _, run := range runs {
-					if !lost[run.task] {
-						t.Fatalf("%q runs twice", run.task)
-					}
-					last = max(last, run.at)
+				if attempt == 3 {
+					t.Fatalf("it took %v, at most %v, for the third time", took, bound)
 				}
-				return len(runs) == len(lost)
-			})
-			t.Logf("every task was back %v after the deaths", (last - killed).Round(10*time.Millisecond))
-			if last-killed > bound {
-				t.Errorf("it took %v, at most %v", last-killed, bound)
 			}
 		})
 	}
+}
+
+// mostDie kills workers of a mesh and starts a fresh one. It answers how long it took until that one had all their tasks.
+func mostDie(t *testing.T, workers, die int) time.Duration {
+	f := newField(t)
+	f.enqueue(t, named("t", workers)...)
+	var daemons []*daemon
+	lost := map[string]bool{}
+	for i := range workers {
+		d := f.defaults(t, setup{Queue: queue, Do: "hold"})
+		if run := d.next(t); i < die {
+			lost[run.task] = true
+		}
+		daemons = append(daemons, d)
+	}
+	killed := stamp()
+	for _, d := range daemons[:die] {
+		d.Kill(t)
+	}
+	fresh := f.defaults(t, setup{Queue: queue, Limit: workers, Do: "hold"})
+	var last time.Duration
+	redistest.Eventually(t, soon, "every task of the dead runs again", func() bool {
+		runs := fresh.deliveries(t)
+		for _, run := range runs {
+			if !lost[run.task] {
+				t.Fatalf("%q runs twice", run.task)
+			}
+			last = max(last, run.at)
+		}
+		return len(runs) == len(lost)
+	})
+	for _, d := range daemons[die:] {
+		d.end(t)
+	}
+	fresh.end(t)
+	return last - killed
 }

@@ -63,12 +63,17 @@ func (f *fleet) fence(s step) {
 	}
 	old := f.eye.member(q, h.life)
 	f.until(soon, "peers have reclaimed it", func() bool { return f.eye.member(q, h.life) != old })
+	held := slices.DeleteFunc(f.mine(), func(m *handle) bool { return m.host != h || m.model.queue != q })
 	f.model.fence(h.life, q)
-	if f.eye.member(q, h.life) == "" {
-		ctx, cancel := f.within()
-		defer cancel()
-		_, err := h.worker.Take(ctx, q.name)
-		f.expect("take by the fenced "+h.name, err, worqr.ErrFenced)
+	if f.eye.member(q, h.life) == "" { // it has not noticed: either of these tells it
+		if len(held) > 0 && s.c%2 == 0 {
+			f.settle(held[0], pick([]string{finish, front, back}, s.c/2))
+		} else {
+			ctx, cancel := f.within()
+			defer cancel()
+			_, err := h.worker.Take(ctx, q.name)
+			f.expect("take by the fenced "+h.name, err, worqr.ErrFenced)
+		}
 	}
 	f.until(soon, h.name+" has opened the queue again", func() bool { return f.eye.member(q, h.life) != "" })
 }

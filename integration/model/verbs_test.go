@@ -10,7 +10,7 @@ import (
 )
 
 // letters are tasks that come again and again; all others are new ones.
-var letters = []string{"a", "", "\x00\xff\r\n", "b b"}
+var letters = []string{"a", "", "\x00\xff\r\n"}
 
 func (f *fleet) enqueue(s step) {
 	q, mesh := f.queue(s.a), f.client.mesh
@@ -19,7 +19,7 @@ func (f *fleet) enqueue(s step) {
 	}
 	var tasks []string
 	for i := range 1 + s.b%4 {
-		if (s.c+i)%4 == 0 {
+		if (s.c+i)%3 == 0 {
 			tasks = append(tasks, pick(letters, s.a+i))
 		} else {
 			f.unique++
