@@ -85,9 +85,7 @@ func (s shelf) step(c call, r reply) (bool, shelf) {
 		return rises && task == r.task, s
 	case finishes:
 		_, there, rest := s.part(c.owner, c.tasks[0])
-		if r.done {
-			s.inHand = rest
-		}
+		s.inHand = rest // the same when it was not there
 		return r.unknown || there == r.done, s
 	case stops, rotates:
 		cancelled, there, rest := s.part(c.owner, c.tasks[0])
@@ -200,6 +198,8 @@ func describeCall(c call, r reply) string {
 		} else {
 			text += "empty"
 		}
+	case reads:
+		text = fmt.Sprintf("read: waiting %x, in hand %x", r.state.waiting, r.state.inHand)
 	case fails:
 		text = fmt.Sprintf("fail of %d", c.owner)
 	case finishes, stops, rotates:

@@ -110,22 +110,35 @@ func TestTheCheckerTellsRightFromWrong(t *testing.T) {
 	}
 }
 
-// An enqueue without an answer may have stored its tasks, or not; never half of them, and never twice.
+// What was not answered may have happened or not; never by halves, and never twice.
 func TestAnUnknownOutcomeMayBeEither(t *testing.T) {
+	enqueue := op(call{verb: enqueues, tasks: "ab"}, reply{unknown: true})
+	finish := op(call{verb: finishes, owner: 1, tasks: "a"}, reply{unknown: true})
+	stop := op(call{verb: stops, owner: 1, tasks: "a"}, reply{unknown: true})
+	taken := func(next ...porcupine.Operation) []porcupine.Operation {
+		return sequential(append([]porcupine.Operation{enqueued("a"), took(1, "a", 1)}, next...)...)
+	}
 	for name, c := range map[string]struct {
-		after []porcupine.Operation
-		want  porcupine.CheckResult
+		known   []porcupine.Operation
+		unknown porcupine.Operation
+		want    porcupine.CheckResult
 	}{
-		"stored":      {sequential(saw("ab", "")), porcupine.Ok},
-		"not stored":  {sequential(saw("", "")), porcupine.Ok},
-		"stored late": {sequential(saw("", ""), took(1, "a", 1)), porcupine.Ok},
-		"half":        {sequential(saw("a", "")), porcupine.Illegal},
-		"twice":       {sequential(saw("abab", "")), porcupine.Illegal},
-		"gone again":  {sequential(saw("ab", ""), saw("", "")), porcupine.Illegal},
+		"stored":             {sequential(saw("ab", "")), enqueue, porcupine.Ok},
+		"not stored":         {sequential(saw("", "")), enqueue, porcupine.Ok},
+		"stored late":        {sequential(saw("", ""), took(1, "a", 1)), enqueue, porcupine.Ok},
+		"half stored":        {sequential(saw("a", "")), enqueue, porcupine.Illegal},
+		"stored twice":       {sequential(saw("abab", "")), enqueue, porcupine.Illegal},
+		"stored and gone":    {sequential(saw("ab", ""), saw("", "")), enqueue, porcupine.Illegal},
+		"finished":           {taken(saw("", "")), finish, porcupine.Ok},
+		"not finished":       {taken(saw("", "\x01a ")), finish, porcupine.Ok},
+		"finished, or not":   {taken(did(fails, 1, "", false), saw("a", "")), finish, porcupine.Ok},
+		"finished, and back": {taken(saw("", ""), did(fails, 1, "", false), saw("a", "")), finish, porcupine.Illegal},
+		"stopped":            {taken(saw("a", "")), stop, porcupine.Ok},
+		"not stopped":        {taken(saw("", "\x01a ")), stop, porcupine.Ok},
+		"stopped and lost":   {taken(saw("", "")), stop, porcupine.Illegal},
 	} {
-		unknown := op(call{verb: enqueues, tasks: "ab"}, reply{unknown: true})
-		unknown.ClientId, unknown.Return = clients, math.MaxInt64
-		if got := verdict(ranked(append(c.after, unknown))); got != c.want {
+		c.unknown.ClientId, c.unknown.Return = clients, math.MaxInt64
+		if got := verdict(ranked(append(c.known, c.unknown))); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
