@@ -123,16 +123,10 @@ func testMostOfAMeshDies(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			// A machine that is busy with something else at that moment is measured again.
-			for attempt := 1; ; attempt++ {
-				took := mostDie(t, c.workers, c.die)
-				t.Logf("every task was back %v after the deaths", took.Round(10*time.Millisecond))
-				if took <= bound {
-					return
-				}
-				if attempt == 3 {
-					t.Fatalf("it took %v, at most %v, for the third time", took, bound)
-				}
+			took := mostDie(t, c.workers, c.die)
+			t.Logf("every task was back %v after the deaths", took.Round(10*time.Millisecond))
+			if took > bound {
+				t.Errorf("it took %v, at most %v", took, bound)
 			}
 		})
 	}

@@ -3,7 +3,6 @@ package worqr_test
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -93,12 +92,8 @@ func TestIdleWorkersAreQuiet(t *testing.T) {
 	for _, c := range []struct{ workers, meshes int }{{10, 1}, {10, 10}, {1, 1}} {
 		f := idle(t, c.workers, c.meshes, []string{"q"})
 		most := ofWorker*float64(c.workers) + ofRound
-		rate, list := math.Inf(1), ""
-		// On a busy machine answers are late, and a worker in doubt is not at rest: it looks at its peers by itself.
-		for attempt := 0; attempt < 4 && rate > most; attempt++ {
-			rate, list = f.rate(t, window)
-			t.Logf("%d workers of %d clients: %.1f commands per second: %s", c.workers, c.meshes, rate, list)
-		}
+		rate, list := f.rate(t, window)
+		t.Logf("%d workers of %d clients: %.1f commands per second: %s", c.workers, c.meshes, rate, list)
 		if rate > most {
 			t.Errorf("%d workers of %d clients: %.1f commands per second, want %.1f at most: %s", c.workers, c.meshes, rate, most, list)
 		}
@@ -109,14 +104,10 @@ func TestIdleWorkersAreQuiet(t *testing.T) {
 func TestRestOfManyQueuesIsThatOfOne(t *testing.T) {
 	const window = 5 * time.Second
 	one, many := idle(t, 1, 1, []string{"q"}), idle(t, 1, 1, numbered("q", 50))
-	var ofOne, ofMany float64
-	var listOne, listMany string
-	for attempt := 0; attempt == 0 || attempt < 4 && ofMany > 1.3*ofOne; attempt++ { // as above
-		ofOne, listOne = one.rate(t, window)
-		ofMany, listMany = many.rate(t, window)
-		t.Logf("1 queue: %.2f/s: %s", ofOne, listOne)
-		t.Logf("50 queues: %.2f/s: %s", ofMany, listMany)
-	}
+	ofOne, listOne := one.rate(t, window)
+	ofMany, listMany := many.rate(t, window)
+	t.Logf("1 queue: %.2f/s: %s", ofOne, listOne)
+	t.Logf("50 queues: %.2f/s: %s", ofMany, listMany)
 	if ofMany > 1.3*ofOne {
 		t.Errorf("50 queues cost %.2f commands per second, one costs %.2f: %s", ofMany, ofOne, listMany)
 	}
