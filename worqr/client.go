@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/worqr/worqr-go/events"
+	"github.com/worqr/worqr-go/internal/pipeline"
 )
 
 // protocol is the version of keys and scripts. A mesh refuses a worker that speaks another one.
@@ -48,7 +49,6 @@ type Mesh struct {
 	cfg      Config
 	keys     keyspace
 	cmd      commander
-	owned    *redis.Pool // closed by Close; nil when the caller gave the pool
 	dial     func(context.Context) (redis.Conn, error)
 	database atomic.Int64 // -1: not known yet
 	listener *events.Listener
@@ -72,11 +72,10 @@ func Open(ctx context.Context, url string, cfg Config) (*Mesh, error) {
 	if err != nil {
 		return nil, failed(err, "open")
 	}
-	m, err := newMesh(newPool(dial), dial, cfg)
+	m, err := newMesh(dial, cfg)
 	if err != nil {
 		return nil, failed(err, "open")
 	}
-	m.owned = m.cmd.pool
 	m.database.Store(int64(db))
 	if err := m.patiently(ctx, m.Check); err != nil {
 		return nil, errors.Join(err, m.Close())
@@ -84,12 +83,13 @@ func Open(ctx context.Context, url string, cfg Config) (*Mesh, error) {
 	return m, nil
 }
 
-// New makes a Mesh on a pool of the caller's, which stays the caller's to close. With a nil pool it makes one that dials
-// as cfg.Subscribe does. It does no I/O and starts nothing; call Check to have faults of the server found early.
+// New makes a Mesh whose connections are dialled as those of a pool: it takes none out of the pool, which stays the
+// caller's. With a nil pool it dials as cfg.Subscribe does. All callers share two connections; each worker has one more for
+// its beats, and one receives the notifications. New does no I/O and starts nothing; call Check to have faults of the
+// server found early.
 // Errors: ErrConfig.
 func New(pool *redis.Pool, cfg Config) (*Mesh, error) {
 	var dial func(context.Context) (redis.Conn, error)
-	owned := false
 	switch {
 	case pool != nil && pool.DialContext == nil && pool.Dial == nil:
 		return nil, failed(fmt.Errorf("%w: pool: it has neither Dial nor DialContext; give one that has, or nil and Subscribe", ErrConfig), "new")
@@ -99,21 +99,17 @@ func New(pool *redis.Pool, cfg Config) (*Mesh, error) {
 		dial = bounded(pool.Dial)
 	case cfg.Subscribe != nil:
 		dial = cfg.Subscribe
-		pool, owned = newPool(dial), true
 	default:
 		return nil, failed(fmt.Errorf("%w: pool: it is nil, and so is Subscribe: give a pool with Dial, or Subscribe", ErrConfig), "new")
 	}
-	m, err := newMesh(pool, dial, cfg)
+	m, err := newMesh(dial, cfg)
 	if err != nil {
 		return nil, failed(err, "new")
-	}
-	if owned {
-		m.owned = pool
 	}
 	return m, nil
 }
 
-func newMesh(pool *redis.Pool, dial func(context.Context) (redis.Conn, error), cfg Config) (*Mesh, error) {
+func newMesh(dial func(context.Context) (redis.Conn, error), cfg Config) (*Mesh, error) {
 	if cfg.Namespace == "" {
 		cfg.Namespace = "worqr"
 	}
@@ -131,7 +127,8 @@ func newMesh(pool *redis.Pool, dial func(context.Context) (redis.Conn, error), c
 		return nil, err
 	}
 	m := &Mesh{
-		cfg: cfg, keys: keys, cmd: commander{pool}, dial: dial,
+		cfg: cfg, keys: keys, dial: dial,
+		cmd:   commander{pipeline.New(pipeline.Config{Dial: dial, Timeout: ioTimeout})},
 		noted: map[string]bool{}, workers: map[*Worker]bool{}, shut: make(chan struct{}),
 	}
 	m.database.Store(-1)
@@ -167,9 +164,7 @@ func (m *Mesh) Close() error {
 	failing.Wait()
 	m.cancel()
 	m.tasks.Wait()
-	if m.owned != nil {
-		errs = append(errs, m.owned.Close())
-	}
+	m.cmd.pipe.Close()
 	return errors.Join(errs...)
 }
 

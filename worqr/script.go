@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/pipeline"
 )
 
 //go:embed lua/*.lua
@@ -82,34 +84,35 @@ var (
 
 func onlyOnce(s *script) *script { s.once = true; return s }
 
-// attempts and pauses of a command whose connection failed: the pool may hold several that a restart has broken.
+// attempts and pauses of a command whose connection failed.
 var pauses = []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond}
 
-// commander sends commands over a pool. Nothing else in this package does, but a line.
-type commander struct{ pool *redis.Pool }
+// commander sends commands over connections that all callers share. Nothing else in this package does, but a line.
+type commander struct{ pipe *pipeline.Pipe }
 
 // eval runs a script, and runs it again when no answer came: a copy has no further effect. A script that may run only
 // once is not sent twice; its error is ErrUnknown then. repeated tells that a copy before the one that was answered may
 // have run.
 func (c commander) eval(ctx context.Context, s *script, key string, args []any) (reply any, repeated bool, err error) {
-	return c.try(ctx, s.once, func(conn redis.Conn) (any, error) { return evalOn(ctx, conn, s, key, args) })
+	return c.try(ctx, s.once, func() (any, bool, error) {
+		return s.run(func(name string, words []any) (any, bool, error) { return c.pipe.Do(ctx, name, words...) }, s.command(key, args))
+	})
 }
 
 // read sends one command that changes nothing.
 func (c commander) read(ctx context.Context, command string, args ...any) (any, error) {
-	reply, _, err := c.try(ctx, false, func(conn redis.Conn) (any, error) {
-		return redis.DoContext(conn, ctx, command, args...)
-	})
+	reply, _, err := c.try(ctx, false, func() (any, bool, error) { return c.pipe.Do(ctx, command, args...) })
 	return reply, err
 }
 
-func (c commander) try(ctx context.Context, once bool, send func(redis.Conn) (any, error)) (reply any, unknown bool, err error) {
+// try sends until there is an answer. send tells with an error whether the server may have run the command.
+func (c commander) try(ctx context.Context, once bool, send func() (any, bool, error)) (reply any, unknown bool, err error) {
 	var last error
 	for _, pause := range pauses {
 		if err := sleep(ctx, pause); err != nil {
 			break
 		}
-		reply, sent, err := c.attempt(ctx, send)
+		reply, sent, err := send()
 		var refusal redis.Error
 		switch {
 		case err == nil:
@@ -122,6 +125,8 @@ func (c commander) try(ctx context.Context, once bool, send func(redis.Conn) (an
 			}
 		case sent:
 			unknown = true
+		case errors.Is(err, pipeline.ErrClosed):
+			err = ErrClosed
 		}
 		last = err
 		if ctx.Err() != nil || unknown && once {
@@ -137,27 +142,25 @@ func (c commander) try(ctx context.Context, once bool, send func(redis.Conn) (an
 	return nil, false, last
 }
 
-// attempt sends once. sent tells that the server may have run it when err is not an answer of the server.
-func (c commander) attempt(ctx context.Context, send func(redis.Conn) (any, error)) (reply any, sent bool, err error) {
-	conn, err := c.pool.GetContext(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	defer func() { _ = conn.Close() }() // gives it back; a broken one is dropped
-	reply, err = send(conn)
-	return reply, true, err
+// command is what follows the name of the command that runs a script.
+func (s *script) command(key string, args []any) []any {
+	return append(append(make([]any, 0, len(args)+3), s.sha, 1, key), args...)
 }
 
-func evalOn(ctx context.Context, conn redis.Conn, s *script, key string, args []any) (any, error) {
-	words := make([]any, 0, len(args)+3)
-	words = append(append(words, s.sha, 1, key), args...)
-	reply, err := redis.DoContext(conn, ctx, "EVALSHA", words...)
-	var refusal redis.Error
-	if errors.As(err, &refusal) && strings.HasPrefix(refusal.Error(), "NOSCRIPT") {
-		words[0] = s.source // not run, so nothing is repeated; EVAL also stores it
-		reply, err = redis.DoContext(conn, ctx, "EVAL", words...)
+// run sends a script by its digest, and by its source when the server does not know it: that one was not run, so nothing
+// is repeated, and EVAL also stores it.
+func (s *script) run(send func(name string, words []any) (any, bool, error), words []any) (any, bool, error) {
+	reply, sent, err := send("EVALSHA", words)
+	if unknownScript(err) {
+		words[0] = s.source
+		reply, sent, err = send("EVAL", words)
 	}
-	return reply, err
+	return reply, sent, err
+}
+
+func unknownScript(err error) bool {
+	var refusal redis.Error
+	return errors.As(err, &refusal) && strings.HasPrefix(refusal.Error(), "NOSCRIPT")
 }
 
 // line is a connection of its own, for what must not wait behind other commands.
@@ -180,7 +183,10 @@ func (l *line) eval(ctx context.Context, s *script, key string, args []any) (any
 		}
 		l.conn = conn
 	}
-	reply, err := evalOn(ctx, l.conn, s, key, args)
+	reply, _, err := s.run(func(name string, words []any) (any, bool, error) {
+		reply, err := redis.DoContext(l.conn, ctx, name, words...)
+		return reply, true, err
+	}, s.command(key, args))
 	var refusal redis.Error
 	if errors.As(err, &refusal) {
 		return nil, classify(refusal)
@@ -236,14 +242,4 @@ func fresh(d time.Duration) (context.Context, context.CancelFunc) {
 // jitter spreads d over three quarters to five quarters of it, so that a fleet does not act in step.
 func jitter(d time.Duration) time.Duration {
 	return d*3/4 + time.Duration(rand.Int64N(int64(d/2)+1))
-}
-
-// probe tries a pooled connection that was quiet for a second before it is used, so that a restart of the server does
-// not cost a caller the outcome of a command.
-func probe(conn redis.Conn, since time.Time) error {
-	if time.Since(since) < time.Second {
-		return nil
-	}
-	_, err := conn.Do("PING")
-	return err
 }

@@ -120,15 +120,3 @@ func bounded(dial func() (redis.Conn, error)) func(context.Context) (redis.Conn,
 		}
 	}
 }
-
-// newPool is the pool of a mesh that was given none.
-func newPool(dial func(context.Context) (redis.Conn, error)) *redis.Pool {
-	return &redis.Pool{
-		DialContext:  dial,
-		MaxIdle:      16,
-		MaxActive:    32,
-		Wait:         true,
-		IdleTimeout:  5 * time.Minute,
-		TestOnBorrow: probe,
-	}
-}

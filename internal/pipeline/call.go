@@ -1,0 +1,63 @@
+package pipeline
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// call is a request with one caller, who waits.
+type call struct {
+	name  string
+	args  []any
+	state atomic.Int32
+	done  chan struct{} // one token: it was answered
+
+	reply any
+	sent  bool
+	err   error
+}
+
+// The states of a call.
+const (
+	waiting int32 = iota
+	written
+	withdrawn
+)
+
+func newCall() any { return &call{done: make(chan struct{}, 1)} }
+
+// Do sends a command and waits for its answer, or until ctx ends: that frees the caller, and leaves the connection to the
+// others. sent tells with an error whether the server may have run the command. A refusal of the server is a redis.Error.
+//
+// After an error of ctx args may be read for as long as a write takes.
+func (p *Pipe) Do(ctx context.Context, name string, args ...any) (reply any, sent bool, err error) {
+	if ctx.Err() != nil {
+		return nil, false, context.Cause(ctx)
+	}
+	c := p.calls.Get().(*call)
+	c.name, c.args = name, args
+	p.Send(c)
+	select {
+	case <-c.done:
+		reply, sent, err = c.reply, c.sent, c.err
+		c.name, c.args, c.reply, c.err = "", nil, nil, nil
+		c.state.Store(waiting)
+		p.calls.Put(c) // nobody else has it any more
+		return reply, sent, err
+	case <-ctx.Done():
+		sent = !c.state.CompareAndSwap(waiting, withdrawn)
+		return nil, sent, context.Cause(ctx)
+	}
+}
+
+func (c *call) Command() (string, []any, int) {
+	if !c.state.CompareAndSwap(waiting, written) {
+		return "", nil, 0
+	}
+	return c.name, c.args, 1
+}
+
+func (c *call) Answered(reply any, sent bool, err error) {
+	c.reply, c.sent, c.err = reply, sent, err
+	c.done <- struct{}{}
+}

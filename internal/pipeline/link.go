@@ -1,0 +1,199 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// link is one connection, until it breaks.
+type link struct {
+	conn    redis.Conn
+	timeout time.Duration
+	writing sync.Mutex // held while requests are written
+
+	mu     sync.Mutex
+	flying ring        // written, or about to be, and not answered
+	load   int         // callers of what is flying
+	timer  *time.Timer // looks at the oldest of them; nil: not armed
+	err    error       // why it is broken
+	arrive sync.Cond   // something is flying, or the link is broken
+}
+
+// flight is a request on its way.
+type flight struct {
+	request Request
+	callers int
+	since   time.Time
+}
+
+func newLink(conn redis.Conn, timeout time.Duration) *link {
+	l := &link{conn: conn, timeout: timeout}
+	l.arrive.L = &l.mu
+	return l
+}
+
+func (l *link) broken() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err != nil
+}
+
+func (l *link) callers() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.load
+}
+
+// age tells for how long the oldest request has been flying.
+func (l *link) age(now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.flying.len() == 0 {
+		return 0
+	}
+	return now.Sub(l.flying.front().since)
+}
+
+// send writes requests and flushes, and answers how many callers wait for them. What was not written when the link
+// broke is answered as not sent.
+func (l *link) send(batch []Request) (callers int) {
+	l.writing.Lock()
+	err := l.write(batch, &callers)
+	l.writing.Unlock()
+	if err != nil {
+		l.fail(err)
+	}
+	return callers
+}
+
+func (l *link) write(batch []Request, callers *int) (broken error) {
+	now := time.Now()
+	for i, r := range batch {
+		batch[i] = nil
+		name, args, n := r.Command()
+		if n == 0 {
+			continue
+		}
+		// It flies before it is written: Send writes to the socket when its buffer is full, and the answer may be fast.
+		if broken == nil {
+			broken = l.push(flight{r, n, now})
+			if broken == nil {
+				*callers += n
+				broken = l.conn.Send(name, args...)
+				continue
+			}
+		}
+		r.Answered(nil, false, broken)
+	}
+	if broken != nil || *callers == 0 {
+		return broken
+	}
+	return l.conn.Flush()
+}
+
+// push notes a request as flying, unless the link is broken.
+func (l *link) push(f flight) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return l.err
+	}
+	l.flying.push(f)
+	l.load += f.callers
+	if l.flying.len() == 1 {
+		l.arrive.Signal()
+		if l.timer == nil {
+			l.timer = time.AfterFunc(l.timeout, l.watch)
+		}
+	}
+	return nil
+}
+
+// watch gives the connection up when an answer takes too long. It is armed while something is flying.
+func (l *link) watch() {
+	l.mu.Lock()
+	if l.err != nil || l.flying.len() == 0 {
+		l.timer = nil
+		l.mu.Unlock()
+		return
+	}
+	left := l.timeout - time.Since(l.flying.front().since)
+	if left > 0 {
+		l.timer.Reset(left)
+	}
+	l.mu.Unlock()
+	if left <= 0 {
+		l.fail(fmt.Errorf("no answer within %v", l.timeout))
+	}
+}
+
+// read gives each answer to its request, until the link breaks. It reads also while nothing is flying: so a connection
+// that the server has closed is known before the next request is sent into it.
+func (l *link) read() {
+	for {
+		reply, err := l.receive()
+		var refusal redis.Error
+		if err != nil && !errors.As(err, &refusal) {
+			l.fail(err)
+			return
+		}
+		l.mu.Lock()
+		if l.err != nil {
+			l.mu.Unlock()
+			return
+		}
+		if l.flying.len() == 0 {
+			l.mu.Unlock()
+			l.fail(errors.New("the server answered what nobody had asked"))
+			return
+		}
+		f := l.flying.pop()
+		l.load -= f.callers
+		l.mu.Unlock()
+		f.request.Answered(reply, true, err)
+	}
+}
+
+// receive waits for an answer without a limit of its own. A connection that has always one is read only while something
+// is flying: its time-out breaks it.
+func (l *link) receive() (any, error) {
+	if conn, ok := l.conn.(redis.ConnWithTimeout); ok {
+		return conn.ReceiveWithTimeout(0)
+	}
+	l.mu.Lock()
+	for l.flying.len() == 0 && l.err == nil {
+		l.arrive.Wait()
+	}
+	l.mu.Unlock()
+	return l.conn.Receive()
+}
+
+// fail breaks the link, once, and answers all that is flying, when nothing reads its arguments any more.
+func (l *link) fail(err error) {
+	l.mu.Lock()
+	if l.err != nil {
+		l.mu.Unlock()
+		return
+	}
+	l.err = err
+	var lost []flight
+	for l.flying.len() > 0 {
+		lost = append(lost, l.flying.pop())
+	}
+	l.load = 0
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.arrive.Signal()
+	l.mu.Unlock()
+	_ = l.conn.Close() // it is given up; this ends the reader, and what is being written
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	for _, f := range lost {
+		f.request.Answered(nil, true, err)
+	}
+}

@@ -1,0 +1,87 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// ErrClosed is the error of a request after Close.
+var ErrClosed = errors.New("the pipeline is closed")
+
+// Request is one command. Its methods are called by the pipe, from goroutines that serve all callers, so they must not
+// block.
+type Request interface {
+	// Command is called once, just before the command is written, so it can gather what has come until then. callers is
+	// how many wait for this answer; none: there is nothing to send any more, and nothing is answered.
+	Command() (name string, args []any, callers int)
+	// Answered is called once: with a reply; with a redis.Error, the server's refusal; or with the connection's error.
+	// sent tells that the server may have run the command.
+	Answered(reply any, sent bool, err error)
+}
+
+// Config of a Pipe.
+type Config struct {
+	// Dial makes a connection. It is used by one goroutine that sends and one that receives.
+	Dial func(context.Context) (redis.Conn, error)
+	// Timeout is how long an answer may take before its connection is given up. Default 5 s.
+	Timeout time.Duration
+	// Connections is how many there may be. Default 2: the second is used while an answer on the first is slow.
+	Connections int
+}
+
+// Pipe is a few connections that any number of goroutines share.
+type Pipe struct {
+	cfg    Config
+	ctx    context.Context
+	cancel context.CancelFunc
+	wires  []*wire
+	wait   sync.WaitGroup
+	calls  sync.Pool // of this pipe: a channel of one synctest bubble is no use in another
+}
+
+// New makes a Pipe. It dials nothing and starts nothing until the first request.
+func New(cfg Config) *Pipe {
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 5 * time.Second
+	}
+	if cfg.Connections <= 0 {
+		cfg.Connections = 2
+	}
+	p := &Pipe{cfg: cfg, calls: sync.Pool{New: newCall}}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	for range cfg.Connections {
+		p.wires = append(p.wires, newWire(p))
+	}
+	return p
+}
+
+// Send queues a request. It does not block.
+func (p *Pipe) Send(r Request) {
+	if !p.pick().add(r) {
+		r.Answered(nil, false, ErrClosed)
+	}
+}
+
+// pick answers the first wire whose answers come in time: few callers on one connection make larger batches than on two.
+func (p *Pipe) pick() *wire {
+	now := time.Now()
+	for _, w := range p.wires {
+		if !w.slow(now) {
+			return w
+		}
+	}
+	return p.wires[0]
+}
+
+// Close ends the connections. What waits or is flying is answered with ErrClosed.
+func (p *Pipe) Close() {
+	p.cancel()
+	for _, w := range p.wires {
+		w.close()
+	}
+	p.wait.Wait()
+}
