@@ -24,7 +24,9 @@ const protocol = "1"
 const (
 	chunkTasks = 500     // tasks in one enqueue, and processes in one step of anything
 	chunkBytes = 1 << 20 // bytes in one enqueue, unless one task alone has more
-	mostNoted  = 10_000  // names of queues that a client remembers to have noted
+
+	reclaimStep = 32     // processes that one step of a reclaim puts back; of a taker's help too
+	mostNoted   = 10_000 // names of queues that a client remembers to have noted
 )
 
 // Config of a Mesh. The zero value works.

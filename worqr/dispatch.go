@@ -3,8 +3,6 @@ package worqr
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -44,6 +42,8 @@ type station struct {
 	serve bool        // StartWork was called, and StopWork was not since
 	free  []*slot
 	freed chan struct{} // a flag
+
+	runner runner
 }
 
 // slot lets one handler run.
@@ -134,9 +134,7 @@ func (m *membership) dispatch(ctx context.Context) {
 			st.giveBack(slots...)
 			return
 		}
-		for i, p := range processes {
-			m.start(p, slots[i])
-		}
+		m.start(processes, slots)
 		st.giveBack(slots[len(processes):]...)
 		if err != nil && sleep(ctx, jitter(pause)) != nil {
 			return
@@ -177,31 +175,24 @@ func (m *membership) passOn(ctx context.Context) {
 	}
 }
 
-// start runs the handler of a process in a goroutine, which has the slot until it ends. What follows the handler is
-// deferred, so that it follows a panic and a Goexit too.
-func (m *membership) start(p *Process, s *slot) {
-	m.began()
-	m.life.w.hooks.take(p)
-	m.life.w.handlers.Go(func() {
-		var err error
-		normal := false
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
-			} else if !normal {
-				err = errors.New("the handler called runtime.Goexit")
-			}
-			m.returned(p, s, err)
-		}()
-		err = m.station.handler.Handle(p.Context(), p)
-		normal = true
-	})
+// start has the handlers of processes run, each in its slot until it returns.
+func (m *membership) start(processes []*Process, slots []*slot) {
+	if len(processes) == 0 {
+		return
+	}
+	m.running.Add(int64(len(processes)))
+	jobs := make([]job, len(processes))
+	for i, p := range processes {
+		m.life.w.hooks.take(p)
+		jobs[i] = job{p, slots[i]}
+	}
+	m.station.runner.add(m.life.w, jobs)
 }
 
 // returned settles what a handler has left, and frees its slot: after a failure only when its pause is over.
 func (m *membership) returned(p *Process, s *slot, err error) {
 	defer m.station.giveBack(s)
-	w, cause := m.life.w, context.Cause(p.ctx)
+	w, cause := m.life.w, p.ended()
 	if p.asked() == "" {
 		m.settleAfter(p, cause, err)
 	}

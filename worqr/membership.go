@@ -26,15 +26,17 @@ type membership struct {
 	pending int         // how many numbers a take asked for that was never answered: it is repeated as it was
 	closing atomic.Bool // no further take
 
-	mu      sync.Mutex
-	inHand  map[int64]*Process
-	seen    int64          // newest cancel mark that was applied
-	taking  bool           // a take is under way:
-	hints   []events.Event // cancels heard meanwhile, for what it brings
-	running int            // handlers that have not returned
-	quiet   chan struct{}  // closed when the last of them has
+	mu     sync.Mutex
+	inHand map[int64]*Process
+	seen   int64          // newest cancel mark that was applied
+	taking bool           // a take is under way:
+	hints  []events.Event // cancels heard meanwhile, for what it brings
+
+	running atomic.Int64  // handlers that have not returned
+	quiet   chan struct{} // a flag: the last of them has
 
 	outbox  *outbox
+	named   []byte        // what the settler sent last, to be used again
 	poke    chan struct{} // tasks may wait: take
 	woken   chan struct{} // a wake-up that was meant for this membership: take, or pass it on
 	unnoted atomic.Bool   // a take did not note it as idle, as no wake-up would have arrived
@@ -52,7 +54,7 @@ func newMembership(l *life, st *station, id string) *membership {
 	m := &membership{
 		life: l, station: st, id: id, next: 1,
 		turn: make(chan struct{}, 1), inHand: map[int64]*Process{}, outbox: newOutbox(),
-		poke: make(chan struct{}, 1), woken: make(chan struct{}, 1), sent: make(chan struct{}),
+		quiet: make(chan struct{}, 1), poke: make(chan struct{}, 1), woken: make(chan struct{}, 1), sent: make(chan struct{}),
 	}
 	m.turn <- struct{}{}
 	m.ctx, m.end = context.WithCancelCause(l.ctx)
@@ -113,40 +115,25 @@ func (m *membership) process(number int64) *Process {
 	return m.inHand[number]
 }
 
-// began counts a handler, and over the end of one.
-func (m *membership) began() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.running == 0 {
-		m.quiet = make(chan struct{})
-	}
-	m.running++
-}
-
+// over counts the end of a handler.
 func (m *membership) over() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.running--; m.running == 0 {
-		close(m.quiet)
+	if m.running.Add(-1) == 0 {
+		signal(m.quiet)
 	}
 }
 
 // idle waits until no handler runs, as long as ctx lasts.
 func (m *membership) idle(ctx context.Context) bool {
-	m.mu.Lock()
-	running, quiet := m.running, m.quiet
-	m.mu.Unlock()
-	if running == 0 {
-		return true
+	for m.running.Load() > 0 {
+		select {
+		case <-m.quiet:
+		case <-m.ctx.Done():
+			return true // what they do is no longer ours to wait for
+		case <-ctx.Done():
+			return false
+		}
 	}
-	select {
-	case <-quiet:
-		return true
-	case <-m.ctx.Done():
-		return true // what they do is no longer ours to wait for
-	case <-ctx.Done():
-		return false
-	}
+	return true
 }
 
 // ended tells whether nothing can be taken or settled any more.

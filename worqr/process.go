@@ -11,22 +11,26 @@ import (
 )
 
 // Process is a task in this worker's hands, until it is settled. Its methods may be called from any goroutine.
+//
+// Channels and the context are made when somebody waits for them: most handlers return without having asked.
 type Process struct {
 	of     *membership
 	number int64
 	token  int64
 	task   []byte
 	taken  time.Time
-	ctx    context.Context // as the books have it; see Context
-	end    context.CancelCauseFunc
 
 	mu      sync.Mutex
+	ctx     context.Context // see held; nil: nobody has asked for it
+	cancel  context.CancelCauseFunc
+	cause   error         // why it has ended, while there is no ctx
 	outcome outcome       // the first that was asked for; only that one is ever sent. gone: Redis does not list it
-	settled chan struct{} // closed when it is known what became of it
-	result  outcome       // valid once settled: what Redis answered
-	err     error         // or why there is no answer
-	claimed bool          // Finish has answered true
-	refusal chan error    // the server's last refusal, while the outcome is sent again
+	known   bool          // what became of it: result, or err when there is no answer
+	settled chan struct{} // closed when it is known; nil: nobody waits
+	refusal chan error    // the server's last refusal, while the outcome is sent again; nil: nobody waits
+	result  outcome
+	err     error
+	claimed bool // Finish has answered true
 
 	unsure bool   // a copy of the outcome may have run; confined to the settler
 	sum    string // see fingerprint; guarded by the membership's mu
@@ -63,21 +67,7 @@ func (p *Process) Task() []byte { return p.task }
 // Context ends when the process is no longer this worker's to work on. context.Cause tells why: ErrCanceled,
 // ErrStopping, ErrHandover, ErrLapsed, ErrFenced, ErrGone, or ErrSettled. Its Err reads the clock, so it is right also
 // when no timer has had its turn, as after a SIGSTOP: ask it before each effect outside.
-func (p *Process) Context() context.Context { return held{p.ctx, p.of.life} }
-
-// held is the context of a process. Its Done and its children are those of the context inside.
-type held struct {
-	context.Context
-	life *life
-}
-
-// Err ends the incarnation whose time is up.
-func (h held) Err() error {
-	if h.Context.Err() == nil && !h.life.lease.Valid() {
-		h.life.lapse(nil)
-	}
-	return h.Context.Err()
-}
+func (p *Process) Context() context.Context { return (*held)(p) }
 
 // Finish removes the process: its task is done. It answers true to exactly one caller for each delivered task, and false
 // when it was settled before, here or by the process's next owner.
@@ -158,28 +148,36 @@ func (p *Process) asked() outcome {
 // await waits until it is known what became of the process. A handler gives the process's own context, or a child of it:
 // that this one ends, by the settling itself too, cuts nothing short. The settler has an end in every case.
 func (p *Process) await(ctx context.Context) error {
-	select {
-	case <-p.settled:
+	p.mu.Lock()
+	if p.known {
+		p.mu.Unlock()
 		return p.err
-	case <-p.refusal: // of an earlier attempt
+	}
+	if p.settled == nil {
+		p.settled, p.refusal = make(chan struct{}), make(chan error, 1)
+	}
+	settled, refusal := p.settled, p.refusal
+	p.mu.Unlock()
+	select {
+	case <-refusal: // of an earlier attempt
 	default:
 	}
 	ended := ctx.Done()
 	for {
 		select {
-		case <-p.settled:
+		case <-settled:
 			return p.err
-		case err := <-p.refusal:
+		case err := <-refusal:
 			return err
 		case <-ended:
 		}
-		if p.ctx.Err() == nil || context.Cause(ctx) != context.Cause(p.ctx) {
+		if cause := p.ended(); cause == nil || context.Cause(ctx) != cause {
 			break
 		}
 		ended = nil
 	}
 	select {
-	case <-p.settled:
+	case <-settled:
 		return p.err
 	default:
 		return fmt.Errorf("%w: %w", ErrUnknown, context.Cause(ctx))
@@ -188,16 +186,22 @@ func (p *Process) await(ctx context.Context) error {
 
 // refused tells who waits that the server refuses, for now.
 func (p *Process) refused(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	select {
 	case p.refusal <- err:
-	default: // the one before was not read
+	default: // the one before was not read, or nobody waits
 	}
 }
 
 // conclude records what became of the process. Called once, by whoever took it out of the membership's books.
 func (p *Process) conclude(result outcome, err error) {
-	p.result, p.err = result, err
-	close(p.settled)
+	p.mu.Lock()
+	p.result, p.err, p.known = result, err, true
+	if p.settled != nil {
+		close(p.settled)
+	}
+	p.mu.Unlock()
 	p.end(ErrSettled)
 	p.of.life.w.hooks.settle(p, result, err)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -61,7 +63,7 @@ func (o *outbox) close(why error) []*Process {
 // send hands a process to the settler.
 func (m *membership) send(p *Process) {
 	if err := m.outbox.add(p); err != nil {
-		m.finished(p, "", err)
+		m.finished("", err, p)
 	}
 }
 
@@ -109,19 +111,28 @@ func (m *membership) settler(ctx context.Context) {
 		if p.unsure {
 			err = fmt.Errorf("%w: %w", ErrUnknown, why)
 		}
-		m.finished(p, "", err)
+		m.finished("", err, p)
 	}
+}
+
+// named appends how settle.lua is told what is to become of a process.
+func (p *Process) named(to []byte, o outcome) []byte {
+	to = append(strconv.AppendInt(to, p.number, 10), ' ')
+	to = append(strconv.AppendInt(to, p.token, 10), ' ')
+	return append(append(to, o...), ' ')
 }
 
 // settle sends one batch and answers whether it was answered.
 func (m *membership) settle(batch []*Process) bool {
-	args := make([]any, 0, 1+3*len(batch))
-	args = append(args, m.id)
+	m.named = m.named[:0] // free again: the command before was answered
 	for _, p := range batch {
-		args = append(args, p.number, p.token, string(p.asked()))
+		m.named = p.named(m.named, p.asked())
 	}
-	reply, repeated, err := m.life.w.mesh.queueTold(m.ctx, settleScript, m.station.name, args...)
-	words, err := redis.Strings(reply, err)
+	reply, repeated, err := m.life.w.mesh.queueTold(m.ctx, settleScript, m.station.name, m.id, m.named)
+	words, err := redis.String(reply, err)
+	if err == nil && strings.Count(words, " ") != len(batch)-1 {
+		err = fmt.Errorf("an answer that cannot be read: %d outcomes for %d processes", strings.Count(words, " ")+1, len(batch))
+	}
 	for _, p := range batch {
 		p.unsure = p.unsure || repeated
 	}
@@ -133,7 +144,7 @@ func (m *membership) settle(batch []*Process) bool {
 			if p.unsure {
 				why = fmt.Errorf("%w: %w", ErrUnknown, why)
 			}
-			m.finished(p, "", why)
+			m.finished("", why, p)
 		}
 		return true
 	case err != nil:
@@ -145,12 +156,15 @@ func (m *membership) settle(batch []*Process) bool {
 		}
 		return false
 	}
-	for i, p := range batch {
-		result := outcome(words[i])
+	m.forget(batch...)
+	for _, p := range batch {
+		var word string
+		word, words, _ = strings.Cut(words, " ")
+		result := outcome(word)
 		if result == gone && p.unsure {
 			result = done
 		}
-		m.finished(p, result, nil)
+		p.conclude(result, nil)
 	}
 	return true
 }
@@ -159,15 +173,22 @@ func (m *membership) settle(batch []*Process) bool {
 func (m *membership) returnedAll() {
 	for _, p := range m.processes() {
 		if first, _ := p.claim(returned); first {
-			m.finished(p, done, nil)
+			m.finished(done, nil, p)
 		}
 	}
 }
 
 // finished takes a process out of the books and tells what became of it.
-func (m *membership) finished(p *Process, result outcome, err error) {
-	m.mu.Lock()
-	delete(m.inHand, p.number)
-	m.mu.Unlock()
+func (m *membership) finished(result outcome, err error, p *Process) {
+	m.forget(p)
 	p.conclude(result, err)
+}
+
+// forget takes processes out of the books.
+func (m *membership) forget(processes ...*Process) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, p := range processes {
+		delete(m.inHand, p.number)
+	}
 }

@@ -3,7 +3,10 @@ package worqr
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -22,6 +25,7 @@ func (m *membership) take(ctx context.Context, count int, park bool) ([]*Process
 		m.mu.Lock()
 		m.taking = true
 		m.mu.Unlock()
+		begun := time.Now()
 		answer, err := redis.Values(m.life.w.mesh.queue(ctx, takeScript, m.station.name, m.id, m.next, count, flag(park)))
 		processes, help, err := m.answered(answer, err)
 		switch {
@@ -35,6 +39,10 @@ func (m *membership) take(ctx context.Context, count int, park bool) ([]*Process
 		case err != nil:
 			return nil, err
 		case help:
+			if err := giveWay(ctx, begun); err != nil {
+				m.pending = count // what the numbers hold comes again
+				return nil, err
+			}
 			continue
 		}
 		m.next += int64(count)
@@ -53,19 +61,12 @@ func (m *membership) take(ctx context.Context, count int, park bool) ([]*Process
 // answered enters what a take brought into the books, and applies the cancels that were heard meanwhile.
 func (m *membership) answered(answer []any, err error) (processes []*Process, help bool, _ error) {
 	var newest int64
-	var state string
+	var state, runs string
 	if err == nil {
-		answer, err = redis.Scan(answer, &newest, &state)
+		answer, err = redis.Scan(answer, &newest, &state, &runs)
 	}
-	for row := range slices.Chunk(answer, 3) {
-		p := &Process{of: m, taken: time.Now(), settled: make(chan struct{}), refusal: make(chan error, 1)}
-		if _, err = redis.Scan(row, &p.number, &p.token, &p.task); err != nil {
-			break
-		}
-		if p.task == nil {
-			p.task = []byte{}
-		}
-		processes = append(processes, p)
+	if err == nil {
+		processes, err = m.unpack(runs, answer)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,7 +76,6 @@ func (m *membership) answered(answer []any, err error) (processes []*Process, he
 		return nil, false, err
 	}
 	for _, p := range processes {
-		p.ctx, p.end = context.WithCancelCause(m.ctx)
 		m.seen = min(m.seen, p.token) // of a take that is repeated: a look may have passed over marks that concern it
 		m.inHand[p.number] = p
 		for _, e := range hints {
@@ -87,6 +87,38 @@ func (m *membership) answered(answer []any, err error) (processes []*Process, he
 	}
 	m.more = state == "MORE"
 	return processes, state == "HELP", nil
+}
+
+// unpack makes processes of tasks, which have numbers and tokens in runs: see take.lua.
+func (m *membership) unpack(runs string, tasks []any) ([]*Process, error) {
+	processes := make([]*Process, 0, len(tasks))
+	now := time.Now()
+	for runs != "" && len(processes) < len(tasks) {
+		var run [3]int64 // number, token, count
+		for i := range run {
+			var word string
+			word, runs, _ = strings.Cut(runs, " ")
+			n, err := strconv.ParseInt(word, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("an answer that cannot be read: %w", err)
+			}
+			run[i] = n
+		}
+		for i := range run[2] {
+			if len(processes) == len(tasks) {
+				return nil, errors.New("an answer that cannot be read: it names more processes than tasks")
+			}
+			task, err := redis.Bytes(tasks[len(processes)], nil)
+			if err != nil {
+				return nil, fmt.Errorf("an answer that cannot be read: %w", err)
+			}
+			processes = append(processes, &Process{of: m, number: run[0] + i, token: run[1] + i, task: task, taken: now})
+		}
+	}
+	if len(processes) < len(tasks) {
+		return nil, errors.New("an answer that cannot be read: it names fewer processes than tasks")
+	}
+	return processes, nil
 }
 
 // giveBack returns what a take brought and nobody here is to work on. The caller has the turn.
@@ -114,11 +146,11 @@ func (m *membership) giveBack(processes []*Process) {
 // putFront settles processes as if they had never been taken: the first of them is at the front.
 func (m *membership) putFront(ctx context.Context, processes []*Process) error {
 	for chunk := range slices.Chunk(processes, chunkTasks) {
-		args := []any{m.id}
+		var named []byte
 		for _, p := range slices.Backward(chunk) { // the last named is taken first
-			args = append(args, p.number, p.token, string(front))
+			named = p.named(named, front)
 		}
-		if _, err := m.life.w.mesh.queue(ctx, settleScript, m.station.name, args...); err != nil {
+		if _, err := m.life.w.mesh.queue(ctx, settleScript, m.station.name, m.id, named); err != nil {
 			return failed(err, "put back processes of queue %q", m.station.name)
 		}
 	}

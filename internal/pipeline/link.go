@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -13,7 +14,8 @@ import (
 type link struct {
 	conn    redis.Conn
 	timeout time.Duration
-	writing sync.Mutex // held while requests are written
+	writing sync.Mutex   // held while requests are written
+	written atomic.Int64 // requests of which all was given to the connection
 
 	mu     sync.Mutex
 	flying ring        // written, or about to be, and not answered
@@ -21,6 +23,8 @@ type link struct {
 	timer  *time.Timer // looks at the oldest of them; nil: not armed
 	err    error       // why it is broken
 	arrive sync.Cond   // something is flying, or the link is broken
+
+	received int64 // answers, of the reader alone
 }
 
 // flight is a request on its way.
@@ -84,6 +88,7 @@ func (l *link) write(batch []Request, callers *int) (broken error) {
 			if broken == nil {
 				*callers += n
 				broken = l.conn.Send(name, args...)
+				l.written.Add(1)
 				continue
 			}
 		}
@@ -131,9 +136,10 @@ func (l *link) watch() {
 	}
 }
 
-// read gives each answer to its request, until the link breaks. It reads also while nothing is flying: so a connection
-// that the server has closed is known before the next request is sent into it.
+// read gives each answer to its request, until the link breaks; then it answers all that is flying. It reads also while
+// nothing is flying: so a connection that the server has closed is known before the next request is sent into it.
 func (l *link) read() {
+	defer l.bury()
 	for {
 		reply, err := l.receive()
 		var refusal redis.Error
@@ -141,21 +147,33 @@ func (l *link) read() {
 			l.fail(err)
 			return
 		}
-		l.mu.Lock()
-		if l.err != nil {
-			l.mu.Unlock()
-			return
-		}
-		if l.flying.len() == 0 {
-			l.mu.Unlock()
+		f, ok := l.pop()
+		if !ok {
 			l.fail(errors.New("the server answered what nobody had asked"))
 			return
 		}
-		f := l.flying.pop()
-		l.load -= f.callers
-		l.mu.Unlock()
+		if l.received <= l.written.Load() {
+			f.request.Answered(reply, true, err)
+			continue
+		}
+		// A server that refuses an argument for its length does not wait for the rest; the writer still reads it.
+		l.writing.Lock()
 		f.request.Answered(reply, true, err)
+		l.writing.Unlock()
 	}
+}
+
+// pop takes out what the next answer is for.
+func (l *link) pop() (f flight, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.flying.len() == 0 {
+		return f, false
+	}
+	f = l.flying.pop()
+	l.load -= f.callers
+	l.received++
+	return f, true
 }
 
 // receive waits for an answer without a limit of its own. A connection that has always one is read only while something
@@ -172,27 +190,33 @@ func (l *link) receive() (any, error) {
 	return l.conn.Receive()
 }
 
-// fail breaks the link, once, and answers all that is flying, when nothing reads its arguments any more.
+// fail breaks the link. Its reader ends by this, and answers what is flying.
 func (l *link) fail(err error) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.err != nil {
-		l.mu.Unlock()
 		return
 	}
 	l.err = err
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	l.arrive.Signal()
+	_ = l.conn.Close() // it is given up; this ends what is being written, too
+}
+
+// bury answers all that is flying on a broken link, when nothing reads its arguments any more.
+func (l *link) bury() {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.mu.Lock()
 	var lost []flight
 	for l.flying.len() > 0 {
 		lost = append(lost, l.flying.pop())
 	}
 	l.load = 0
-	if l.timer != nil {
-		l.timer.Stop()
-	}
-	l.arrive.Signal()
+	err := l.err
 	l.mu.Unlock()
-	_ = l.conn.Close() // it is given up; this ends the reader, and what is being written
-	l.writing.Lock()
-	defer l.writing.Unlock()
 	for _, f := range lost {
 		f.request.Answered(nil, true, err)
 	}

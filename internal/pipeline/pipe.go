@@ -79,9 +79,9 @@ func (p *Pipe) pick() *wire {
 
 // Close ends the connections. What waits or is flying is answered with ErrClosed.
 func (p *Pipe) Close() {
-	p.cancel()
 	for _, w := range p.wires {
 		w.close()
 	}
+	p.cancel() // last: a writer that ends answers all that has come until its wire was closed
 	p.wait.Wait()
 }

@@ -98,6 +98,9 @@ func (w *wire) write() {
 			continue
 		}
 		l, err := w.connected()
+		if w.pipe.ctx.Err() != nil {
+			break
+		}
 		if err != nil {
 			refuse(w.grab(), err)
 			continue

@@ -5,7 +5,7 @@
 -- Errors     FULL  Redis is out of memory and evicts nothing
 -- Cost       O(tasks), the same with 1 idle membership as with 1,000
 -- Twice      stores twice: the one script that a client never repeats once it was sent.
-local fresh = redis.call('LLEN', q .. ':tasks') == 0 and redis.call('HLEN', q .. ':workers') == 0
+local members = redis.call('HLEN', q .. ':workers')
 redis.call('SCARD', q .. ':idle')
 local n = redis.pcall('LPUSH', q .. ':tasks', unpack(ARGV, 3))
 if type(n) == 'table' then
@@ -13,4 +13,4 @@ if type(n) == 'table' then
   return n
 end
 announce(#ARGV - 2)
-return {num(n), fresh and '1' or '0'}
+return {num(n), members == 0 and n == #ARGV - 2 and '1' or '0'}

@@ -10,7 +10,7 @@ local mine, want, limit = q .. ':processes:' .. ARGV[3], ARGV[6], tonumber(ARGV[
 local page = redis.call('ZRANGEBYSCORE', mine, '(' .. ARGV[4], '+inf', 'WITHSCORES', 'LIMIT', 0, limit)
 local out = {''}
 for i = 1, #page, 2 do
-  local p, token = page[i], num(tonumber(page[i + 1]))
+  local p, token = ARGV[3] .. '.' .. page[i], num(tonumber(page[i + 1]))
   local task = want ~= '' and redis.pcall('LINDEX', q .. ':process:' .. p, 0) or ''
   if type(task) ~= 'string' then task = '' end -- somebody overwrote the key by hand
   if want == '' or want == '*' or redis.sha1hex(task) == want then

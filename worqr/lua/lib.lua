@@ -4,13 +4,14 @@
 -- ARGV[1]  ns@db    the root of the channels
 -- ARGV[2]  Q        the queue's name, told to whoever is woken
 --
--- Numbers leave Lua through num() only: `..` and tostring turn a token into 1.79e+15.
+-- Numbers leave Lua through num() only: `..` and tostring turn a token into 1.79e+15. The number of a process is far
+-- below where they do so, and num() takes longer: it is appended as it is.
 -- A full Redis refuses SET, HSET, LMOVE, ZADD and SADD as the first write of a script, and allows them after a
 -- ZREM, SREM or DEL, also of something absent. So each script that must work then begins with such a write.
 
 local q, root, queue = KEYS[1], ARGV[1], ARGV[2]
 
-local DAY = 86400000 -- milliseconds
+local DAY, TWO_DAYS = 86400000, '172800000' -- milliseconds
 
 local function num(x) return string.format('%.0f', x) end
 
@@ -24,17 +25,18 @@ end
 -- one, because none is below the clock. The key ends two days after the last draw.
 local function draw(n)
   local first = math.max(tonumber(redis.call('GET', q .. ':token') or '0') + 1, now())
-  redis.call('SET', q .. ':token', num(first + n - 1), 'PX', num(2 * DAY))
+  redis.call('SET', q .. ':token', num(first + n - 1), 'PX', TWO_DAYS)
   return first
 end
 
 -- close makes every ticket stale that open was given before.
 local function close()
-  redis.call('SET', q .. ':closed', num(draw(1)), 'PX', num(2 * DAY))
+  redis.call('SET', q .. ':closed', num(draw(1)), 'PX', TWO_DAYS)
 end
 
 -- newest answers the score of the newest cancel mark, 0 without one.
 local function newest()
+  if redis.call('EXISTS', q .. ':cancels') == 0 then return 0 end
   return tonumber(redis.call('ZREVRANGE', q .. ':cancels', 0, 0, 'WITHSCORES')[2] or '0')
 end
 
@@ -93,9 +95,9 @@ local function putback(budget)
       if s > score then best, score = i, s end
     end
     if not best then break end
-    local p = pages[best][at[best]]
-    local key = q .. ':process:' .. p
-    redis.call('ZREM', q .. ':processes:' .. ms[best], p)
+    local number = pages[best][at[best]]
+    local key = q .. ':process:' .. ms[best] .. '.' .. number
+    redis.call('ZREM', q .. ':processes:' .. ms[best], number)
     local task = marks and redis.pcall('LINDEX', key, 0)
     if type(task) == 'string' and cancelled(task, score) then
       redis.call('DEL', key)
@@ -117,7 +119,7 @@ end
 -- settleMarks gives the marks an end when nobody is left whom they could concern, and none while somebody is.
 local function settleMarks()
   if redis.call('HLEN', q .. ':workers') + redis.call('SCARD', q .. ':returning') == 0 then
-    redis.call('PEXPIRE', q .. ':cancels', num(DAY))
+    redis.call('PEXPIRE', q .. ':cancels', DAY)
   else
     redis.call('PERSIST', q .. ':cancels')
   end

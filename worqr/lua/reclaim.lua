@@ -20,9 +20,9 @@ if redis.call('HDEL', q .. ':workers', m) == 1 then
   if held > 0 then redis.call('SADD', q .. ':returning', m) end
 end
 local back, dropped = putback(tonumber(ARGV[4]))
--- A worker that died may have taken a wake-up with it, so one is sent for every task that waits.
-local waiting = redis.call('LLEN', q .. ':tasks')
-if back > 0 then redis.call('PUBLISH', root .. ':' .. queue .. ':work', num(back)) end
-wake(math.min(waiting, 500))
+local still = redis.call('SISMEMBER', q .. ':returning', m)
+announce(back)
+-- A worker that died may have taken a wake-up with it, so at the end one is sent for every task that waits.
+if still == 0 then wake(math.min(redis.call('LLEN', q .. ':tasks'), 500)) end
 settleMarks()
-return {num(back), num(dropped), num(redis.call('SISMEMBER', q .. ':returning', m))}
+return {num(back), num(dropped), num(still)}

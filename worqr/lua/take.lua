@@ -5,63 +5,76 @@
 -- ARGV[4]  first number
 -- ARGV[5]  how many, 500 at the most
 -- ARGV[6]  '1': when the queue runs empty, note M as idle so that an enqueue wakes it
--- Returns  {newest cancel mark, 'OK', 'MORE' or 'HELP', number, token, task, number, token, task, ...}
+-- Returns  {newest cancel mark, 'OK', 'MORE' or 'HELP', runs, task, task, ...}
+--          runs: 'number token count number token count ...': of the tasks the first `count` are in the processes from
+--          `number` on, and have the tokens from `token` on, then come those of the next run
 --          MORE: tasks are left
 --          HELP: a reclaim was under way and a chunk of it was done instead; ask again
 -- Errors   FENCED   M is no member
 --          INVALID  less than 1 or more than 500
--- Cost     O(how many); O(500) while a reclaim is under way
+-- Cost     O(how many); of 32 more while a reclaim is under way
 local m, first, count, park = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6] == '1'
 if not (first >= 1 and count >= 1 and count <= 500) then return {err = 'INVALID take: 1 to 500 at once'} end
 local stored = redis.call('HGET', q .. ':workers', m)
 if not stored then return {err = 'FENCED this membership is no longer in the queue'} end
 stored = tonumber(stored)
-local key, mine, last = q .. ':process:' .. m .. '.', q .. ':processes:' .. m, first + count - 1
-local out = {num(newest()), 'OK'}
+local prefix, mine, last = q .. ':process:' .. m .. '.', q .. ':processes:' .. m, first + count - 1
+local out, runs = {num(newest()), 'OK', ''}, {}
 
-local function answer(n, token, task)
-  out[#out + 1] = num(n)
-  out[#out + 1] = num(token)
-  out[#out + 1] = task
+local function run(number, token, n) runs[#runs + 1] = number .. ' ' .. num(token) .. ' ' .. n end
+
+local function answer()
+  out[3] = table.concat(runs, ' ')
+  return out
 end
 
 for n = first, math.min(stored, last) do
-  local task = redis.call('LINDEX', key .. num(n), 0)
-  if task then answer(n, tonumber(redis.call('ZSCORE', mine, m .. '.' .. num(n)) or '0'), task) end
+  local task = redis.call('LINDEX', prefix .. n, 0)
+  if task then
+    run(n, tonumber(redis.call('ZSCORE', mine, n) or '0'), 1)
+    out[#out + 1] = task
+  end
 end
 local from = math.max(first, stored + 1)
-if from > last then return out end
+if from > last then return answer() end
 
 redis.call('ZCARD', mine)
-redis.call('SCARD', q .. ':idle')
 redis.call('GET', q .. ':token')
-redis.call('LLEN', q .. ':tasks')
+local waiting = redis.call('LLEN', q .. ':tasks')
 if redis.call('SCARD', q .. ':returning') > 0 then
-  local back = putback(500)
+  redis.call('SCARD', q .. ':idle')
+  local back = putback(32)
   announce(back)
   if redis.call('SCARD', q .. ':returning') > 0 then
     out[2] = 'HELP'
-    return out
+    return answer()
   end
+  waiting = redis.call('LLEN', q .. ':tasks')
 end
 
-local waiting = redis.call('LLEN', q .. ':tasks')
 local n = math.min(waiting, last - from + 1)
 redis.call('SREM', q .. ':idle', m)
-redis.call('HSET', q .. ':workers', m, num(last)) -- also what found no task: these numbers never draw again
+redis.call('HSET', q .. ':workers', m, last) -- also what found no task: these numbers never draw again
 if n > 0 then
-  local token, scores = draw(n), {}
-  for i = 0, n - 1 do
-    local p = num(from + i)
+  local token, tasks = draw(n), redis.call('RPOP', q .. ':tasks', n)
+  local scores, taken, begun = {}, 0, from -- begun: where the last run begins
+  for number = from, last do
+    if taken == n then break end
     -- pcall: a key that somebody wrote by hand costs its number, and strands nothing
-    local task = redis.pcall('LMOVE', q .. ':tasks', key .. p, 'RIGHT', 'LEFT')
-    if type(task) == 'string' then
-      answer(from + i, token + i, task)
-      scores[#scores + 1] = num(token + i)
-      scores[#scores + 1] = m .. '.' .. p
+    if type(redis.pcall('LPUSH', prefix .. number, tasks[taken + 1])) == 'number' then
+      out[#out + 1] = tasks[taken + 1]
+      scores[2 * taken + 1] = num(token + taken)
+      scores[2 * taken + 2] = number
+      taken = taken + 1
+    else
+      if number > begun then run(begun, token + taken - (number - begun), number - begun) end
+      begun = number + 1
     end
   end
-  n = #scores / 2
+  local length = #scores > 0 and scores[#scores] + 1 - begun or 0
+  if length > 0 then run(begun, token + taken - length, length) end
+  for i = n, taken + 1, -1 do redis.call('RPUSH', q .. ':tasks', tasks[i]) end -- no number was left for them
+  n = taken
   if n > 0 then redis.call('ZADD', mine, unpack(scores)) end
 end
 if waiting > n then
@@ -70,4 +83,4 @@ if waiting > n then
 elseif park and from + n <= last then
   redis.pcall('SADD', q .. ':idle', m)
 end
-return out
+return answer()

@@ -1,0 +1,84 @@
+package worqr
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+)
+
+// runner runs the handlers of a station. A goroutine runs one after the other while there are any, and sees before each
+// that another goroutine is on its way to those that wait: so a handler that blocks holds nobody up, and of handlers that
+// return at once many share a goroutine.
+type runner struct {
+	mu     sync.Mutex
+	ready  []job // not empty: a goroutine is on its way
+	coming bool  // a goroutine was started and has not begun
+}
+
+// job is a process with the slot that it was taken for.
+type job struct {
+	process *Process
+	slot    *slot
+}
+
+// add hands processes over to be worked on.
+func (r *runner) add(w *Worker, jobs []job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ready = append(r.ready, jobs...)
+	r.call(w)
+}
+
+// call starts a goroutine when one is needed. The caller has mu.
+func (r *runner) call(w *Worker) {
+	if len(r.ready) > 0 && !r.coming {
+		r.coming = true
+		w.handlers.Go(func() { r.work(w) })
+	}
+}
+
+func (r *runner) work(w *Worker) {
+	for first := true; ; first = false {
+		j, ok := r.next(w, first)
+		if !ok {
+			return
+		}
+		j.run()
+	}
+}
+
+// next takes a job out. first: the goroutine has just begun.
+func (r *runner) next(w *Worker, first bool) (j job, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first {
+		r.coming = false
+	}
+	if len(r.ready) == 0 {
+		return job{}, false
+	}
+	j, r.ready = r.ready[0], r.ready[1:]
+	if len(r.ready) == 0 {
+		r.ready = nil
+	}
+	r.call(w)
+	return j, true
+}
+
+// run calls the handler. What follows it is deferred, so that it follows a panic and a Goexit too.
+func (j job) run() {
+	p, m := j.process, j.process.of
+	var err error
+	normal := false
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		} else if !normal {
+			err = errors.New("the handler called runtime.Goexit")
+		}
+		m.returned(p, j.slot, err)
+	}()
+	err = m.station.handler.Handle(p.Context(), p)
+	normal = true
+}
