@@ -26,7 +26,7 @@ const (
 	chunkBytes = 1 << 20 // bytes in one enqueue, unless one task alone has more
 
 	reclaimStep = 32     // processes that one step of a reclaim puts back; of a taker's help too
-	mostNoted   = 10_000 // names of queues that a client remembers to have noted
+	mostLanes   = 10_000 // queues that a client remembers to have enqueued to
 )
 
 // Config of a Mesh. The zero value works.
@@ -60,7 +60,7 @@ type Mesh struct {
 	tasks  sync.WaitGroup // the listener's goroutine
 
 	mu        sync.Mutex
-	noted     map[string]bool // queues that this client has put into the list of queues
+	lanes     map[string]*lane // by queue
 	workers   map[*Worker]bool
 	listening bool
 	closed    bool
@@ -131,7 +131,7 @@ func newMesh(dial func(context.Context) (redis.Conn, error), cfg Config) (*Mesh,
 	m := &Mesh{
 		cfg: cfg, keys: keys, dial: dial,
 		cmd:   commander{pipeline.New(pipeline.Config{Dial: dial, Timeout: ioTimeout})},
-		noted: map[string]bool{}, workers: map[*Worker]bool{}, shut: make(chan struct{}),
+		lanes: map[string]*lane{}, workers: map[*Worker]bool{}, shut: make(chan struct{}),
 	}
 	m.database.Store(-1)
 	m.ctx, m.cancel = context.WithCancel(context.Background())

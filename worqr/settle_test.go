@@ -3,6 +3,7 @@ package worqr_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -63,9 +64,10 @@ func TestAProcessThatRedisLostIsGone(t *testing.T) {
 		ps := []*worqr.Process{take(t, w, "q"), take(t, w, "q"), take(t, w, "q")}
 		for _, p := range ps {
 			// by hand, as nothing of ours does
-			membership := p.ID()[:len(p.ID())-2]
+			dot := strings.LastIndexByte(p.ID(), '.')
+			membership, number := p.ID()[:dot], p.ID()[dot+1:]
 			for _, command := range [][]any{
-				{"ZREM", queuePrefix(ns, "q") + ":processes:" + membership, p.ID()}, {"DEL", queuePrefix(ns, "q") + ":process:" + p.ID()},
+				{"ZREM", queuePrefix(ns, "q") + ":processes:" + membership, number}, {"DEL", queuePrefix(ns, "q") + ":process:" + p.ID()},
 			} {
 				if n, err := c.Do(command[0].(string), command[1:]...); err != nil || n.(int64) != 1 {
 					t.Fatalf("%v: %v, %v", command, n, err)

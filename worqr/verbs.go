@@ -4,94 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/gomodule/redigo/redis"
 )
-
-// Enqueue appends tasks to a queue, in their order. A task is any bytes, none at all too, stored as they are.
-//
-// The slices must not be changed before Enqueue returns, and after an error of ctx for as long as a write may take.
-//
-// Up to 500 tasks of together up to 1 MiB are stored in one step, all or none. A larger batch is stored in several; what
-// stopped it half-way is a BatchError. When the connection fails after a step was sent, the error is ErrUnknown: the
-// step is not sent again, as tasks would be stored twice.
-//
-// Errors: ErrInvalid for an empty batch, a queue name that is refused, or a task above MaxTask: nothing is stored then.
-// ErrRedisFull, ErrUnknown, ErrWrongType, ErrClosed.
-func (m *Mesh) Enqueue(ctx context.Context, queue string, tasks ...[]byte) error {
-	err := m.usable(queue)
-	if err == nil && len(tasks) == 0 {
-		err = fmt.Errorf("%w: the batch is empty", ErrInvalid)
-	}
-	for i, task := range tasks {
-		if err == nil && len(task) > m.cfg.MaxTask {
-			err = fmt.Errorf("%w: task %d of %d has %d bytes, MaxTask is %d; nothing was stored", ErrInvalid, i+1, len(tasks), len(task), m.cfg.MaxTask)
-		}
-	}
-	for done := 0; err == nil && done < len(tasks); {
-		n, bytes := 0, 0
-		for n < chunkTasks && done+n < len(tasks) && (n == 0 || bytes+len(tasks[done+n]) <= chunkBytes) {
-			bytes += len(tasks[done+n])
-			n++
-		}
-		if err = m.push(ctx, queue, tasks[done:done+n]); err != nil && done > 0 {
-			err = &BatchError{Accepted: done, Err: err}
-		}
-		done += n
-	}
-	if err != nil {
-		return failed(err, "enqueue to queue %q", clip(queue))
-	}
-	return nil
-}
-
-// push stores one chunk. The list of queues has the queue before its first task, and again when the queue was found
-// empty and unserved: a peer may have taken it off the list meanwhile.
-func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
-	m.mu.Lock()
-	noted := m.noted[queue]
-	m.mu.Unlock()
-	if !noted {
-		if err := m.note(ctx, queue); err != nil {
-			return err
-		}
-	}
-	args := make([]any, len(tasks))
-	for i, task := range tasks {
-		if task == nil {
-			task = []byte{}
-		}
-		args[i] = task
-	}
-	answer, err := redis.Strings(m.queue(ctx, enqueueScript, queue, args...))
-	if errors.Is(err, ErrUnknown) || err == nil && answer[1] == "1" && noted {
-		// Noted again now, or by the next enqueue: only a listing misses the queue meanwhile, so this is no failure.
-		if m.note(ctx, queue) != nil {
-			m.forgotten(queue)
-		}
-	}
-	return err
-}
-
-func (m *Mesh) note(ctx context.Context, queue string) error {
-	if _, err := m.mesh(ctx, noteScript, queue); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.noted) >= mostNoted {
-		clear(m.noted) // noting once more does no harm
-	}
-	m.noted[queue] = true
-	return nil
-}
-
-func (m *Mesh) forgotten(queue string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.noted, queue)
-}
 
 // Cancelled is what Cancel found.
 type Cancelled struct {

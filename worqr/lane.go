@@ -1,0 +1,136 @@
+package worqr
+
+import (
+	"context"
+	"sync"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/pipeline"
+)
+
+// lane is the way of tasks into one queue. What several callers enqueue before the writer comes to it goes in one command,
+// so the batch grows with the load, and a lone task waits for nobody.
+type lane struct {
+	pipe *pipeline.Pipe
+	head []any // what stands before the tasks
+
+	noted bool // the queue is in the list of queues; guarded by the mesh's mu
+
+	mu   sync.Mutex
+	open *parcel // gathers; nil: none
+	idle sync.Pool
+}
+
+func newLane(pipe *pipeline.Pipe, head []any) *lane {
+	return &lane{pipe: pipe, head: head, idle: sync.Pool{New: func() any { return &entry{done: make(chan struct{}, 1)} }}}
+}
+
+// parcel is one enqueue of the tasks of several callers: of each all or none, as the script stores all or none.
+type parcel struct {
+	lane    *lane
+	entries []*entry
+	tasks   int
+	bytes   int
+	written bool // no more can be added, or withdrawn; guarded by the lane's mu
+
+	name    string
+	args    []any
+	callers int
+}
+
+// entry is what one caller puts into a parcel.
+type entry struct {
+	tasks [][]byte
+	left  bool          // its caller has gone before it was written; guarded by the lane's mu
+	done  chan struct{} // one token: it was answered
+
+	fresh bool // it is for this caller to note the queue again
+	sent  bool
+	err   error
+}
+
+// send stores tasks, at most as many as one command may have. fresh asks the caller to note the queue again. sent tells
+// with an error whether they may have been stored.
+func (l *lane) send(ctx context.Context, tasks [][]byte) (fresh, sent bool, err error) {
+	if ctx.Err() != nil {
+		return false, false, context.Cause(ctx)
+	}
+	bytes := 0
+	for _, task := range tasks {
+		bytes += len(task)
+	}
+	e := l.idle.Get().(*entry)
+	e.tasks = tasks
+	l.mu.Lock()
+	p := l.open
+	alone := p == nil || p.tasks+len(tasks) > chunkTasks || p.bytes+bytes > chunkBytes
+	if alone {
+		p = &parcel{lane: l}
+		l.open = p
+	}
+	p.entries = append(p.entries, e)
+	p.tasks += len(tasks)
+	p.bytes += bytes
+	l.mu.Unlock()
+	if alone {
+		l.pipe.Send(p)
+	}
+	select {
+	case <-e.done:
+		fresh, sent, err = e.fresh, e.sent, e.err
+		*e = entry{done: e.done}
+		l.idle.Put(e) // nobody else has it any more
+		return fresh, sent, err
+	case <-ctx.Done():
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		e.left = true
+		return false, p.written, context.Cause(ctx)
+	}
+}
+
+// Command closes the parcel.
+func (p *parcel) Command() (string, []any, int) {
+	p.lane.mu.Lock()
+	defer p.lane.mu.Unlock()
+	if p.written {
+		return p.name, p.args, p.callers // again, by its source
+	}
+	p.written = true
+	if p.lane.open == p {
+		p.lane.open = nil
+	}
+	p.name, p.args = "EVALSHA", append(make([]any, 0, len(p.lane.head)+p.tasks), p.lane.head...)
+	stay := p.entries[:0]
+	for _, e := range p.entries {
+		if e.left {
+			continue
+		}
+		stay = append(stay, e)
+		for _, task := range e.tasks {
+			if task == nil {
+				task = []byte{}
+			}
+			p.args = append(p.args, task)
+		}
+	}
+	p.entries, p.callers = stay, len(stay)
+	return p.name, p.args, p.callers
+}
+
+// Answered tells all callers.
+func (p *parcel) Answered(reply any, sent bool, err error) {
+	if unknownScript(err) && p.name == "EVALSHA" {
+		p.name, p.args[0] = "EVAL", enqueueScript.source
+		p.lane.pipe.Send(p)
+		return
+	}
+	answer, err := redis.Strings(reply, err)
+	fresh := err == nil && len(answer) == 2 && answer[1] == "1"
+	for _, e := range p.entries {
+		e.fresh, e.sent, e.err = fresh, sent, err
+		fresh = false // one of them is enough
+		e.done <- struct{}{}
+	}
+}
