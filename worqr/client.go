@@ -227,7 +227,7 @@ func (m *Mesh) mesh(ctx context.Context, s *script, args ...any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, _, err := m.cmd.eval(ctx, s, m.keys.mesh(), append([]any{m.keys.channels(db)}, args...))
+	reply, _, err := m.cmd.eval(ctx, s, s.command(m.keys.mesh(), args, m.keys.channels(db)))
 	return reply, err
 }
 
@@ -243,7 +243,7 @@ func (m *Mesh) queueTold(ctx context.Context, s *script, queue string, args ...a
 	if err != nil {
 		return nil, false, err
 	}
-	return m.cmd.eval(ctx, s, m.keys.queue(queue), append([]any{m.keys.channels(db), queue}, args...))
+	return m.cmd.eval(ctx, s, s.command(m.keys.queue(queue), args, m.keys.channels(db), queue))
 }
 
 // read sends one command that changes nothing.

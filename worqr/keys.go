@@ -2,6 +2,7 @@ package worqr
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,7 +41,7 @@ func (k keyspace) queue(q string) string {
 }
 
 // channels is the root of the channel names. Pub/sub does not know databases, so the root carries the number.
-func (k keyspace) channels(db int) string { return fmt.Sprintf("%s@%d", k.ns, db) }
+func (k keyspace) channels(db int) string { return k.ns + "@" + strconv.Itoa(db) }
 
 // checkQueue refuses what is no queue name, and says why.
 func checkQueue(q string) error {

@@ -126,7 +126,8 @@ func (l *life) beat(ctx context.Context) error {
 	// Only what will be done is claimed.
 	willing := !l.judge.InDoubt() && !l.mine.Load() && !l.rounds.Load() && !l.failing.Swap(false)
 	sent := time.Now()
-	answer, err := redis.Int64s(l.beats.eval(ctx, beatScript, m.keys.mesh(), []any{m.keys.channels(db), l.id, l.w.cfg.Lapse.Milliseconds(), l.claimFor(willing)}))
+	answer, err := redis.Int64s(l.beats.eval(ctx, beatScript, beatScript.command(m.keys.mesh(), nil,
+		m.keys.channels(db), l.id, l.w.cfg.Lapse.Milliseconds(), l.claimFor(willing))))
 	switch {
 	case errors.Is(err, errLost):
 		return fmt.Errorf("%w: %w", heartbeat.ErrLost, err)

@@ -93,10 +93,9 @@ type commander struct{ pipe *pipeline.Pipe }
 // eval runs a script, and runs it again when no answer came: a copy has no further effect. A script that may run only
 // once is not sent twice; its error is ErrUnknown then. repeated tells that a copy before the one that was answered may
 // have run.
-func (c commander) eval(ctx context.Context, s *script, key string, args []any) (reply any, repeated bool, err error) {
-	return c.try(ctx, s.once, func() (any, bool, error) {
-		return s.run(func(name string, words []any) (any, bool, error) { return c.pipe.Do(ctx, name, words...) }, s.command(key, args))
-	})
+func (c commander) eval(ctx context.Context, s *script, words []any) (reply any, repeated bool, err error) {
+	send := func(name string) (any, bool, error) { return c.pipe.Do(ctx, name, words...) }
+	return c.try(ctx, s.once, func() (any, bool, error) { return s.run(send, words) })
 }
 
 // read sends one command that changes nothing.
@@ -113,10 +112,11 @@ func (c commander) try(ctx context.Context, once bool, send func() (any, bool, e
 			break
 		}
 		reply, sent, err := send()
+		if err == nil {
+			return reply, unknown, nil
+		}
 		var refusal redis.Error
 		switch {
-		case err == nil:
-			return reply, unknown, nil
 		case errors.As(err, &refusal):
 			if err := classify(refusal); !mayPass(refusal) && unknown {
 				return nil, true, fmt.Errorf("%w: %w", ErrUnknown, err) // the copy before it may have run
@@ -142,23 +142,29 @@ func (c commander) try(ctx context.Context, once bool, send func() (any, bool, e
 	return nil, false, last
 }
 
-// command is what follows the name of the command that runs a script.
-func (s *script) command(key string, args []any) []any {
-	return append(append(make([]any, 0, len(args)+3), s.sha, 1, key), args...)
+// command is what follows the name of the command that runs a script: its arguments are those that all scripts of a slot
+// have in common, and its own.
+func (s *script) command(key string, args []any, common ...any) []any {
+	words := append(make([]any, 0, 3+len(common)+len(args)), s.sha, 1, key)
+	return append(append(words, common...), args...)
 }
 
 // run sends a script by its digest, and by its source when the server does not know it: that one was not run, so nothing
 // is repeated, and EVAL also stores it.
-func (s *script) run(send func(name string, words []any) (any, bool, error), words []any) (any, bool, error) {
-	reply, sent, err := send("EVALSHA", words)
+func (s *script) run(send func(name string) (any, bool, error), words []any) (any, bool, error) {
+	words[0] = s.sha
+	reply, sent, err := send("EVALSHA")
 	if unknownScript(err) {
 		words[0] = s.source
-		reply, sent, err = send("EVAL", words)
+		reply, sent, err = send("EVAL")
 	}
 	return reply, sent, err
 }
 
 func unknownScript(err error) bool {
+	if err == nil {
+		return false
+	}
 	var refusal redis.Error
 	return errors.As(err, &refusal) && strings.HasPrefix(refusal.Error(), "NOSCRIPT")
 }
@@ -172,7 +178,7 @@ type line struct {
 }
 
 // eval sends once. After an error of the connection the next call dials anew.
-func (l *line) eval(ctx context.Context, s *script, key string, args []any) (any, error) {
+func (l *line) eval(ctx context.Context, s *script, words []any) (any, error) {
 	l.mu.Lock()
 	defer l.tidy()
 	defer l.mu.Unlock()
@@ -183,10 +189,10 @@ func (l *line) eval(ctx context.Context, s *script, key string, args []any) (any
 		}
 		l.conn = conn
 	}
-	reply, _, err := s.run(func(name string, words []any) (any, bool, error) {
+	reply, _, err := s.run(func(name string) (any, bool, error) {
 		reply, err := redis.DoContext(l.conn, ctx, name, words...)
 		return reply, true, err
-	}, s.command(key, args))
+	}, words)
 	var refusal redis.Error
 	if errors.As(err, &refusal) {
 		return nil, classify(refusal)

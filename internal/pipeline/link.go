@@ -142,8 +142,7 @@ func (l *link) read() {
 	defer l.bury()
 	for {
 		reply, err := l.receive()
-		var refusal redis.Error
-		if err != nil && !errors.As(err, &refusal) {
+		if err != nil && !refusal(err) {
 			l.fail(err)
 			return
 		}
@@ -161,6 +160,12 @@ func (l *link) read() {
 		f.request.Answered(reply, true, err)
 		l.writing.Unlock()
 	}
+}
+
+// refusal tells an answer of the server from an error of the connection.
+func refusal(err error) bool {
+	var answer redis.Error
+	return errors.As(err, &answer)
 }
 
 // pop takes out what the next answer is for.
