@@ -1,13 +1,13 @@
 # make test needs nothing but Go: without Docker (with an image) or redis-server it fetches one into .cache/.
 GO ?= go
-NESTED := tools
+NESTED := tools bench bench/adapter
 DIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test race lint tidy ci
+.PHONY: help demo test race bench bench-compare lint ci
 
 help: ## show this
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 8
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: ## four workers hash a tree of files; one is killed, one is frozen; nothing is lost (DIR=another tree)
 	@DIR="$(DIR)" $(GO) run ./examples/mesh
@@ -20,6 +20,14 @@ test: ## every test, on a real Redis
 race: ## the concurrent packages under the race detector
 	@scripts/redis
 	$(GO) test -race -p 1 -short -timeout 20m ./worqr/... ./events/... ./heartbeat/... ./internal/...
+
+bench: ## this library beside its peers, into docs/benchmarks (QUICK=1: the ratios at 64 only, under 50 s)
+	@scripts/redis
+	cd bench && $(GO) run .
+
+bench-compare: ## the Go benchmarks of this tree against those of another revision (BASE=revision)
+	@scripts/redis
+	@BASE="$(or $(BASE),HEAD)" scripts/bench-compare
 
 lint: ## gofmt, vet, staticcheck, and that go.mod is tidy
 	@files=$$(gofmt -l . | grep -v '^\.cache/' || true); if [ -n "$$files" ]; then echo "not formatted:" $$files; exit 1; fi
