@@ -195,3 +195,30 @@ func TestTakersCompleteAReclaimInOrder(t *testing.T) {
 		}
 	}
 }
+
+// Two workers die at the same moment: what they had taken by turns comes back by turns.
+func TestWhatTwoDeadHeldComesBackInOneOrder(t *testing.T) {
+	t.Parallel()
+	f := newField(t)
+	const n = 100 // several steps
+	tasks := named("t", n)
+	f.enqueue(t, append(tasks, "later")...)
+	ghosts := []string{"ghost1", "ghost2"}
+	for _, w := range ghosts {
+		lua(t, "join").onMesh(t, f, w, brisk.Lapse.Milliseconds(), 1)
+		lua(t, "serve").onMesh(t, f, w, queue, 1)
+		lua(t, "open").on(t, f, w+".1", lua(t, "newest").on(t, f))
+	}
+	for i := range n {
+		lua(t, "take").on(t, f, ghosts[i%2]+".1", i/2+1, 1, 0)
+	}
+	// They may lapse now, and in one step.
+	if _, err := f.conn.Do("UNLINK", f.meshKey("worker:ghost1"), f.meshKey("worker:ghost2")); err != nil {
+		t.Fatal(err)
+	}
+	f.daemon(t, setup{Workers: 1}) // it supervises
+	for _, w := range ghosts {
+		f.awaitGone(t, w)
+	}
+	f.awaitWaiting(t, append(tasks, "later")...)
+}

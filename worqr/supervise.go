@@ -32,6 +32,15 @@ func (l *life) round(ctx context.Context) {
 		}
 		return
 	}
+	if len(dead) > 1 {
+		// All of them first, so that what they held of one queue comes back in one order; whoever fails is met below again.
+		for _, id := range dead {
+			_ = l.w.eachMembership(ctx, id, func(queue, membership string) error {
+				_, err := l.w.mesh.queue(ctx, reclaimScript, queue, membership, 0)
+				return err
+			})
+		}
+	}
 	for _, id := range dead {
 		if err := l.w.reclaimWorker(ctx, id); err != nil && ctx.Err() == nil {
 			// it stays registered, so the next round tries again
@@ -103,21 +112,18 @@ func (l *life) sweep(ctx context.Context, claim bool) (dead []string, next turn,
 	return l.judge.Round(total, list), next, nil
 }
 
-// reclaimWorker puts back what a dead worker holds, queue by queue, and ends its registration. Its workmap cannot grow
-// any more: serve needs a heartbeat. Any number of peers may do this at once.
+// reclaimWorker puts back what a dead worker holds and ends its registration. Any number of peers may do this at once.
 func (w *Worker) reclaimWorker(ctx context.Context, id string) error {
-	queues, err := w.mesh.WorkingQueues(ctx, id)
+	err := w.eachMembership(ctx, id, func(queue, membership string) error {
+		n, err := w.mesh.reclaim(ctx, queue, membership)
+		if err == nil {
+			w.hooks.reclaim(id, queue, n)
+			w.log.Info().Str("worker", id).Str("queue", queue).Int("returned", n).Msg("worqr: reclaimed from a dead worker")
+		}
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	var errs []error // a queue that cannot be mended holds up no other
-	for _, queue := range queues {
-		if err := w.reclaimFrom(ctx, id, queue); err != nil {
-			errs = append(errs, fmt.Errorf("queue %q: %w", queue, err))
-		}
-	}
-	if len(errs) > 0 {
-		return errors.Join(errs...)
 	}
 	_, err = w.mesh.mesh(ctx, leaveScript, id, "reclaimed")
 	if errors.Is(err, errAlive) {
@@ -126,24 +132,26 @@ func (w *Worker) reclaimWorker(ctx context.Context, id string) error {
 	return err
 }
 
-// reclaimFrom puts back what a dead worker holds of one queue.
-func (w *Worker) reclaimFrom(ctx context.Context, id, queue string) error {
-	roll, err := w.mesh.roll(ctx, queue)
+// eachMembership does something to all memberships of a dead worker, queue by queue. Its workmap cannot grow any more:
+// serve needs a heartbeat.
+func (w *Worker) eachMembership(ctx context.Context, id string, do func(queue, membership string) error) error {
+	queues, err := w.mesh.WorkingQueues(ctx, id)
 	if err != nil {
 		return err
 	}
-	for _, who := range roll.members {
-		if workerOf(who.id) != id {
-			continue
+	var errs []error // a queue that cannot be mended holds up no other
+	for _, queue := range queues {
+		roll, err := w.mesh.roll(ctx, queue)
+		for _, who := range roll.members {
+			if err == nil && workerOf(who.id) == id {
+				err = do(queue, who.id)
+			}
 		}
-		n, err := w.mesh.reclaim(ctx, queue, who.id)
 		if err != nil {
-			return err
+			errs = append(errs, fmt.Errorf("queue %q: %w", queue, err))
 		}
-		w.hooks.reclaim(id, queue, n)
-		w.log.Info().Str("worker", id).Str("queue", queue).Int("returned", n).Msg("worqr: reclaimed from a dead worker")
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // reclaim takes one membership out of a queue and puts its processes back, in small steps with pauses, so that others have
