@@ -36,7 +36,7 @@ type membership struct {
 	quiet   chan struct{} // a flag: the last of them has
 
 	outbox  *outbox
-	named   []byte        // what the settler sent last, to be used again
+	named   settlement    // what the settler sent last, to be used again
 	poke    chan struct{} // tasks may wait: take
 	woken   chan struct{} // a wake-up that was meant for this membership: take, or pass it on
 	unnoted atomic.Bool   // a take did not note it as idle, as no wake-up would have arrived

@@ -108,7 +108,7 @@ func (c commander) read(ctx context.Context, command string, args ...any) (any, 
 func (c commander) try(ctx context.Context, once bool, send func() (any, bool, error)) (reply any, unknown bool, err error) {
 	var last error
 	for _, pause := range pauses {
-		if err := sleep(ctx, pause); err != nil {
+		if err := sleep(ctx, jitter(pause)); err != nil { // what failed together need not meet again
 			break
 		}
 		reply, sent, err := send()

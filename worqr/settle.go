@@ -1,9 +1,11 @@
 package worqr
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -115,20 +117,65 @@ func (m *membership) settler(ctx context.Context) {
 	}
 }
 
-// named appends how settle.lua is told what is to become of a process.
-func (p *Process) named(to []byte, o outcome) []byte {
-	to = append(strconv.AppendInt(to, p.number, 10), ' ')
-	to = append(strconv.AppendInt(to, p.token, 10), ' ')
-	return append(append(to, o...), ' ')
+// settlement is what settle.lua is told: runs of processes with one outcome.
+type settlement struct {
+	text  []byte
+	first *Process // of the run that is being made
+	count int64
+	what  outcome
+}
+
+// add names a process, in the last run when it goes on there.
+func (s *settlement) add(p *Process, what outcome) {
+	if s.count > 0 && what == s.what && p.number == s.first.number+s.count && p.token == s.first.token+s.count {
+		s.count++
+		return
+	}
+	s.end()
+	s.first, s.count, s.what = p, 1, what
+}
+
+// end writes the last run.
+func (s *settlement) end() {
+	if s.count == 0 {
+		return
+	}
+	for _, n := range [...]int64{s.first.number, s.first.token, s.count} {
+		s.text = append(strconv.AppendInt(s.text, n, 10), ' ')
+	}
+	s.text = append(append(s.text, s.what...), ' ')
+	s.first, s.count = nil, 0
+}
+
+// sorted puts what is finished first and in the order of its numbers, so that runs are long. What is put back stays in its
+// order, as single runs: at the front the last one named comes first.
+func sorted(batch []*Process) {
+	slices.SortStableFunc(batch, func(a, b *Process) int {
+		switch aDone, bDone := a.asked() == finish, b.asked() == finish; {
+		case aDone && bDone:
+			return cmp.Compare(a.number, b.number)
+		case aDone:
+			return -1
+		case bDone:
+			return 1
+		}
+		return 0
+	})
 }
 
 // settle sends one batch and answers whether it was answered.
 func (m *membership) settle(batch []*Process) bool {
-	m.named = m.named[:0] // free again: the command before was answered
+	sorted(batch)
+	m.named.text = m.named.text[:0] // free again: the command before was answered
 	for _, p := range batch {
-		m.named = p.named(m.named, p.asked())
+		what := p.asked()
+		m.named.add(p, what)
+		if what != finish {
+			m.named.end()
+		}
 	}
-	reply, repeated, err := m.life.w.mesh.queueTold(m.ctx, settleScript, m.station.name, m.id, m.named)
+	m.named.end()
+	reply, repeated, err := m.life.w.mesh.queueTold(m.ctx, settleScript, m.station.name, m.id, m.named.text)
 	words, err := redis.String(reply, err)
 	if err == nil && strings.Count(words, " ") != len(batch)-1 {
 		err = fmt.Errorf("an answer that cannot be read: %d outcomes for %d processes", strings.Count(words, " ")+1, len(batch))

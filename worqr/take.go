@@ -146,11 +146,12 @@ func (m *membership) giveBack(processes []*Process) {
 // putFront settles processes as if they had never been taken: the first of them is at the front.
 func (m *membership) putFront(ctx context.Context, processes []*Process) error {
 	for chunk := range slices.Chunk(processes, chunkTasks) {
-		var named []byte
+		var named settlement
 		for _, p := range slices.Backward(chunk) { // the last named is taken first
-			named = p.named(named, front)
+			named.add(p, front)
+			named.end()
 		}
-		if _, err := m.life.w.mesh.queue(ctx, settleScript, m.station.name, m.id, named); err != nil {
+		if _, err := m.life.w.mesh.queue(ctx, settleScript, m.station.name, m.id, named.text); err != nil {
 			return failed(err, "put back processes of queue %q", m.station.name)
 		}
 	}

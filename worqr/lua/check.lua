@@ -13,7 +13,7 @@ local calls = {
   {'SSCAN', s, 0, 'COUNT', 1}, {'SREM', s, 'a'}, {'SPOP', s},
   {'HSET', h, 'a', '1'}, {'HSETNX', h, 'a', '1'}, {'HGET', h, 'a'}, {'HMGET', h, 'a'}, {'HGETALL', h},
   {'HEXISTS', h, 'a'}, {'HLEN', h}, {'HSCAN', h, 0, 'COUNT', 1}, {'HDEL', h, 'a'}, {'HINCRBY', h, 'n', 1},
-  {'ZADD', z, '1', 'a'}, {'ZCARD', z}, {'ZSCORE', z, 'a'}, {'ZMSCORE', z, 'a'}, {'ZRANGE', z, 0, 0}, {'ZREVRANGE', z, 0, 0},
+  {'ZADD', z, '1', 'a'}, {'ZCARD', z}, {'ZSCORE', z, 'a'}, {'ZRANGE', z, 0, 0}, {'ZREVRANGE', z, 0, 0},
   {'ZRANGEBYSCORE', z, '-inf', '+inf', 'LIMIT', 0, 1}, {'ZREMRANGEBYSCORE', z, '-inf', '(0'}, {'ZREM', z, 'a'},
   {'LPUSH', l, 'a', 'b'}, {'LLEN', l}, {'LINDEX', l, 0}, {'LMOVE', l, m, 'RIGHT', 'LEFT'}, {'RPOP', l, 1}, {'LREM', m, 0, 'a'}, {'LRANGE', l, 0, 0},
   {'SET', s, 'a', 'PX', '1000'}, {'GET', s}, {'EXISTS', s}, {'PTTL', s}, {'PEXPIRE', s, '1000'}, {'PERSIST', s},

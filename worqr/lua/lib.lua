@@ -4,8 +4,7 @@
 -- ARGV[1]  ns@db    the root of the channels
 -- ARGV[2]  Q        the queue's name, told to whoever is woken
 --
--- Numbers leave Lua through num() only: `..` and tostring turn a token into 1.79e+15. The number of a process is far
--- below where they do so, and num() takes longer: it is appended as it is.
+-- Numbers leave Lua through num() only: `..` and tostring turn a token into 1.79e+15, and take twice as long.
 -- A full Redis refuses SET, HSET, LMOVE, ZADD and SADD as the first write of a script, and allows them after a
 -- ZREM, SREM or DEL, also of something absent. So each script that must work then begins with such a write.
 
@@ -13,7 +12,13 @@ local q, root, queue = KEYS[1], ARGV[1], ARGV[2]
 
 local DAY, TWO_DAYS = 86400000, '172800000' -- milliseconds
 
-local function num(x) return string.format('%.0f', x) end
+-- num writes a whole number. %d is three times as fast as %.0f, and on a 32-bit server has 31 bits.
+local format, fmod = string.format, math.fmod
+local function num(x)
+  if x < 1e9 then return format('%d', x) end
+  local low = fmod(x, 1e9)
+  return format('%d%09d', (x - low) / 1e9, low)
+end
 
 -- now answers Redis's clock in microseconds.
 local function now()

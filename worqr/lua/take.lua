@@ -21,7 +21,7 @@ stored = tonumber(stored)
 local prefix, mine, last = q .. ':process:' .. m .. '.', q .. ':processes:' .. m, first + count - 1
 local out, runs = {num(newest()), 'OK', ''}, {}
 
-local function run(number, token, n) runs[#runs + 1] = number .. ' ' .. num(token) .. ' ' .. n end
+local function run(number, token, n) runs[#runs + 1] = num(number) .. ' ' .. num(token) .. ' ' .. num(n) end
 
 local function answer()
   out[3] = table.concat(runs, ' ')
@@ -29,9 +29,9 @@ local function answer()
 end
 
 for n = first, math.min(stored, last) do
-  local task = redis.call('LINDEX', prefix .. n, 0)
+  local task = redis.call('LINDEX', prefix .. num(n), 0)
   if task then
-    run(n, tonumber(redis.call('ZSCORE', mine, n) or '0'), 1)
+    run(n, tonumber(redis.call('ZSCORE', mine, num(n)) or '0'), 1)
     out[#out + 1] = task
   end
 end
@@ -54,24 +54,26 @@ end
 
 local n = math.min(waiting, last - from + 1)
 redis.call('SREM', q .. ':idle', m)
-redis.call('HSET', q .. ':workers', m, last) -- also what found no task: these numbers never draw again
+redis.call('HSET', q .. ':workers', m, num(last)) -- also what found no task: these numbers never draw again
 if n > 0 then
   local token, tasks = draw(n), redis.call('RPOP', q .. ':tasks', n)
-  local scores, taken, begun = {}, 0, from -- begun: where the last run begins
+  local scores, taken, begun, pcall = {}, 0, from, redis.pcall -- begun: where the last run begins
+  local at = #out
   for number = from, last do
     if taken == n then break end
+    local name, task = num(number), tasks[taken + 1]
     -- pcall: a key that somebody wrote by hand costs its number, and strands nothing
-    if type(redis.pcall('LPUSH', prefix .. number, tasks[taken + 1])) == 'number' then
-      out[#out + 1] = tasks[taken + 1]
+    if type(pcall('LPUSH', prefix .. name, task)) == 'number' then
       scores[2 * taken + 1] = num(token + taken)
-      scores[2 * taken + 2] = number
+      scores[2 * taken + 2] = name
       taken = taken + 1
+      out[at + taken] = task
     else
       if number > begun then run(begun, token + taken - (number - begun), number - begun) end
       begun = number + 1
     end
   end
-  local length = #scores > 0 and scores[#scores] + 1 - begun or 0
+  local length = taken > 0 and tonumber(scores[2 * taken]) + 1 - begun or 0
   if length > 0 then run(begun, token + taken - length, length) end
   for i = n, taken + 1, -1 do redis.call('RPUSH', q .. ':tasks', tasks[i]) end -- no number was left for them
   n = taken
