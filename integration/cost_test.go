@@ -100,10 +100,12 @@ func (l *fleet) enqueues(t testing.TB, n int) float64 {
 		}
 		l.numbers[worker]++
 		reply, err := redis.Strings(l.take.on(t, l.field, worker+".1", l.numbers[worker], 1, 0), nil)
-		if err != nil || len(reply) != 5 {
+		if err != nil || len(reply) != 4 {
 			t.Fatalf("the woken worker took %q, %v", reply, err)
 		}
-		l.settle.on(t, l.field, worker+".1", reply[2], reply[3], "finish")
+		if told, err := redis.String(l.settle.on(t, l.field, worker+".1", reply[2]+" finish"), nil); err != nil || told != "done" {
+			t.Fatalf("the finish of the run %s: %q, %v", reply[2], told, err)
+		}
 		l.park(t, worker)
 	}
 	stats, err := redis.String(l.conn.Do("INFO", "commandstats"))

@@ -110,8 +110,8 @@ const snapshotScript = `
 	local q = KEYS[1]
 	local inHand = {}
 	local function add(m)
-		for _, p in ipairs(redis.call('ZRANGE', q..':processes:'..m, 0, -1)) do
-			inHand[#inHand + 1] = redis.call('LINDEX', q..':process:'..p, 0)
+		for _, n in ipairs(redis.call('ZRANGE', q..':processes:'..m, 0, -1)) do
+			inHand[#inHand + 1] = redis.call('LINDEX', q..':process:'..m..'.'..n, 0)
 		end
 	end
 	for _, m in ipairs(redis.call('HKEYS', q..':workers')) do add(m) end

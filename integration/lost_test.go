@@ -150,7 +150,7 @@ func TestOpenAndTakeExecuteAfterTheirWorkersEnd(t *testing.T) {
 	if n := proxy.Release(t); n != 1 {
 		t.Fatalf("%d late commands, want the open", n)
 	}
-	if answer, _ := lua(t, "take").on(t, f, dead+".1", 1, 1, 0).([]any); len(answer) != 5 {
+	if answer, _ := lua(t, "take").on(t, f, dead+".1", 1, 1, 0).([]any); len(answer) != 4 {
 		t.Fatalf("the late take: %q; it was to draw t1", answer)
 	}
 	peers.Thaw(t)

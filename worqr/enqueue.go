@@ -133,7 +133,7 @@ func (m *Mesh) lane(ctx context.Context, queue string) (l *lane, noted bool, err
 		if len(m.lanes) >= mostLanes {
 			clear(m.lanes) // one more lane of a queue, and noting it once more, does no harm
 		}
-		l = newLane(m.cmd.pipe, enqueueScript.command(m.keys.queue(queue), nil, m.keys.channels(db), queue))
+		l = newLane(m.cmd, enqueueScript.command(m.keys.queue(queue), nil, m.keys.channels(db), queue))
 		m.lanes[queue] = l
 	}
 	return l, l.noted, nil

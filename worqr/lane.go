@@ -5,14 +5,12 @@ import (
 	"sync"
 
 	"github.com/gomodule/redigo/redis"
-
-	"github.com/worqr/worqr-go/internal/pipeline"
 )
 
 // lane is the way of tasks into one queue. What several callers enqueue before the writer comes to it goes in one command,
 // so the batch grows with the load, and a lone task waits for nobody.
 type lane struct {
-	pipe *pipeline.Pipe
+	cmd  commander
 	head []any // what stands before the tasks
 
 	noted bool // the queue is in the list of queues; guarded by the mesh's mu
@@ -22,11 +20,11 @@ type lane struct {
 	idle sync.Pool
 }
 
-func newLane(pipe *pipeline.Pipe, head []any) *lane {
-	return &lane{pipe: pipe, head: head, idle: sync.Pool{New: func() any { return &entry{done: make(chan struct{}, 1)} }}}
+func newLane(cmd commander, head []any) *lane {
+	return &lane{cmd: cmd, head: head, idle: sync.Pool{New: func() any { return &entry{done: make(chan struct{}, 1)} }}}
 }
 
-// parcel is one enqueue of the tasks of several callers: of each all or none, as the script stores all or none.
+// parcel, a pipeline.Request, is one enqueue of the tasks of several callers: of each all or none, as the script stores all or none.
 type parcel struct {
 	lane    *lane
 	entries []*entry
@@ -74,7 +72,7 @@ func (l *lane) send(ctx context.Context, tasks [][]byte) (fresh, sent bool, err 
 	p.bytes += bytes
 	l.mu.Unlock()
 	if alone {
-		l.pipe.Send(p)
+		l.cmd.post(p)
 	}
 	select {
 	case <-e.done:
@@ -123,7 +121,7 @@ func (p *parcel) Command() (string, []any, int) {
 func (p *parcel) Answered(reply any, sent bool, err error) {
 	if unknownScript(err) && p.name == "EVALSHA" {
 		p.name, p.args[0] = "EVAL", enqueueScript.source
-		p.lane.pipe.Send(p)
+		p.lane.cmd.post(p)
 		return
 	}
 	answer, err := redis.Strings(reply, err)

@@ -104,6 +104,9 @@ func (c commander) read(ctx context.Context, command string, args ...any) (any, 
 	return reply, err
 }
 
+// post sends a command that is made when the writer comes to it.
+func (c commander) post(r pipeline.Request) { c.pipe.Send(r) }
+
 // try sends until there is an answer. send tells with an error whether the server may have run the command.
 func (c commander) try(ctx context.Context, once bool, send func() (any, bool, error)) (reply any, unknown bool, err error) {
 	var last error

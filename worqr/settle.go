@@ -177,7 +177,7 @@ func (m *membership) settle(batch []*Process) bool {
 	m.named.end()
 	reply, repeated, err := m.life.w.mesh.queueTold(m.ctx, settleScript, m.station.name, m.id, m.named.text)
 	words, err := redis.String(reply, err)
-	if err == nil && strings.Count(words, " ") != len(batch)-1 {
+	if err == nil && (words == "" || strings.Count(words, " ") != len(batch)-1) {
 		err = fmt.Errorf("an answer that cannot be read: %d outcomes for %d processes", strings.Count(words, " ")+1, len(batch))
 	}
 	for _, p := range batch {

@@ -136,12 +136,13 @@ func (e *eye) lookAtProcesses(s *sight) {
 			for row := range slices.Chunk(rows, 2) {
 				token, err := strconv.ParseFloat(row[1], 64)
 				if err != nil {
-					e.f.fatalf("the token of %s: %v", row[0], err)
+					e.f.fatalf("the token of %s.%s: %v", member, row[0], err)
 				}
-				found = append(found, &held{id: row[0], member: member, token: int64(token)})
+				id := member + "." + row[0]
+				found = append(found, &held{id: id, member: member, token: int64(token)})
 				of = append(of, name)
-				s.know(e.queue(name), "process:"+row[0])
-				commands = append(commands, []any{"LRANGE", e.queue(name) + ":process:" + row[0], 0, -1})
+				s.know(e.queue(name), "process:"+id)
+				commands = append(commands, []any{"LRANGE", e.queue(name) + ":process:" + id, 0, -1})
 			}
 		}
 	}

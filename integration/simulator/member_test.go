@@ -28,29 +28,32 @@ func (m *member) take(a *actor, count int64, park bool) {
 		}
 		m.next += count
 		m.pending = 0
-		var brought []*handled
-		for row := range slices.Chunk(r.words[2:], 3) {
-			p := &handled{process: process{m.id + "." + row[0], integer(row[1]), row[2]}, number: integer(row[0])}
-			brought = append(brought, p)
+		told, err := brought(m.id, r)
+		if err != nil {
+			m.worker.w.fail("take of %s: %w", m.id, err)
 		}
-		if len(brought) > 0 && m.worker.w.chance(0.1) {
+		var came []*handled
+		for _, p := range told {
+			came = append(came, &handled{process: p, number: numberOf(p.id)})
+		}
+		if len(came) > 0 && m.worker.w.chance(0.1) {
 			a.pause() // the answer takes its time
 			if !m.worker.alive {
-				m.giveBack(a, brought)
+				m.giveBack(a, came)
 				panic(ended{})
 			}
 		}
-		for _, p := range brought {
+		for _, p := range came {
 			m.inHand[p.number] = p
 		}
-		if repeat && len(brought) == 0 {
+		if repeat && len(came) == 0 {
 			continue
 		}
-		if len(brought) > 1 && m.worker.w.chance(0.1) { // more than there are slots
-			for _, p := range brought[1:] {
+		if len(came) > 1 && m.worker.w.chance(0.1) { // more than there are slots
+			for _, p := range came[1:] {
 				delete(m.inHand, p.number)
 			}
-			m.giveBack(a, brought[1:])
+			m.giveBack(a, came[1:])
 		}
 		return
 	}
@@ -65,13 +68,12 @@ func (m *member) giveBack(a *actor, list []*handled) {
 }
 
 func (m *member) putFront(a *actor, list []*handled) {
-	args, meant := []string{m.id}, settling{}
+	meant := settling{}
 	for _, p := range slices.Backward(list) {
-		args = append(args, strconv.FormatInt(p.number, 10), strconv.FormatInt(p.token, 10), "front")
 		meant.processes = append(meant.processes, p.process)
 		meant.outcomes = append(meant.outcomes, "front")
 	}
-	a.call("settle", m.queue, meant, args...)
+	a.call("settle", m.queue, meant, m.id, meant.packed())
 }
 
 // refused judges a refusal that this member got. While its worker lives nobody may fence it out.
@@ -174,13 +176,12 @@ func (k *worker) batch() (*member, []*handled) {
 
 // settle sends a batch and answers whether it was answered.
 func (m *member) settle(a *actor, batch []*handled) bool {
-	args, meant := []string{m.id}, settling{}
+	meant := settling{}
 	for _, p := range batch {
-		args = append(args, strconv.FormatInt(p.number, 10), strconv.FormatInt(p.token, 10), p.asked)
 		meant.processes = append(meant.processes, p.process)
 		meant.outcomes = append(meant.outcomes, p.asked)
 	}
-	r, repeated, known := a.call("settle", m.queue, meant, args...)
+	r, repeated, known := a.call("settle", m.queue, meant, m.id, meant.packed())
 	for _, p := range batch {
 		p.unsure = p.unsure || repeated
 	}
@@ -188,9 +189,10 @@ func (m *member) settle(a *actor, batch []*handled) bool {
 		return false
 	}
 	m.refused(r)
+	words := outcomes(r)
 	for i, p := range batch {
 		delete(m.inHand, p.number)
-		told := r.words[i]
+		told := words[i]
 		if told == "gone" && !p.unsure {
 			m.worker.w.fail("process %s is gone, and %s never settled it before", p.id, m.id)
 		}

@@ -65,8 +65,15 @@ func (s *step) reclaim() error {
 	if s.before.idle[m] {
 		idle--
 	}
-	return errors.Join(s.tasksAre(want), s.woken(idle, len(want)))
+	wakes := back
+	if more == "0" { // who died may have taken wake-ups with it: at the end one for each task that waits
+		wakes = len(want)
+	}
+	return errors.Join(s.tasksAre(want), s.woken(idle, wakes))
 }
+
+// helpOfTaker is how many processes a take puts back while a reclaim is under way.
+const helpOfTaker = 32
 
 func (s *step) take() error {
 	m, first, count, park := s.command.args[0], integer(s.command.args[1]), integer(s.command.args[2]), s.command.args[3] == "1"
@@ -78,12 +85,9 @@ func (s *step) take() error {
 		}
 		return nil
 	}
-	if len(s.reply.words) < 2 {
-		return fmt.Errorf("it answered %v", s.reply)
-	}
-	var told []process
-	for row := range slices.Chunk(s.reply.words[2:], 3) {
-		told = append(told, process{m + "." + row[0], integer(row[1]), row[2]})
+	told, err := brought(m, s.reply)
+	if err != nil {
+		return err
 	}
 	var listed []process // what these numbers hold now
 	for _, h := range s.after.held[m] {
@@ -101,7 +105,7 @@ func (s *step) take() error {
 		}
 		return nil
 	}
-	want, back, _, err := s.putback(500, "")
+	want, back, _, err := s.putback(helpOfTaker, "")
 	if err != nil {
 		return err
 	}
@@ -190,12 +194,13 @@ func (s *step) settle() error {
 		}
 		return nil
 	}
-	if len(s.reply.words) != len(meant.processes) {
+	words := outcomes(s.reply)
+	if len(words) != len(meant.processes) {
 		return fmt.Errorf("it answered %v", s.reply)
 	}
 	want, back, ended := slices.Clone(s.before.tasks), 0, map[string]bool{}
 	for i, p := range meant.processes {
-		token, told := s.before.tokenOf(p.id), s.reply.words[i]
+		token, told := s.before.tokenOf(p.id), words[i]
 		if ended[p.id] {
 			token = 0
 		}

@@ -119,7 +119,7 @@ func (s *state) queueKey(key string, values []string) (err error) {
 				if err != nil {
 					return err
 				}
-				q.held[id] = append(q.held[id], holding{values[i], token})
+				q.held[id] = append(q.held[id], holding{id + "." + values[i], token})
 			}
 		case "process":
 			q.tasksOf[id] = values

@@ -20,8 +20,8 @@ func (w *world) tell(c *command, r reply) {
 		count("take while a reclaim is under way", r.refused == "" && len(q.returning) > 0)
 		count("repeated take", r.refused == "" && q.members[c.args[0]] >= integer(c.args[1]))
 	case "settle":
-		count("gone settle", slices.Contains(r.words, "gone"))
-		count("dropped settle", slices.Contains(r.words, "dropped"))
+		count("gone settle", slices.Contains(outcomes(r), "gone"))
+		count("dropped settle", slices.Contains(outcomes(r), "dropped"))
 	case "reclaim":
 		count("reclaim in steps", r.words[2] == "1")
 		count("reclaim that drops", r.words[1] != "0")

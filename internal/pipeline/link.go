@@ -146,19 +146,16 @@ func (l *link) read() {
 			l.fail(err)
 			return
 		}
+		l.received++
+		if l.received > l.written.Load() {
+			l.unwritten()
+		}
 		f, ok := l.pop()
 		if !ok {
 			l.fail(errors.New("the server answered what nobody had asked"))
 			return
 		}
-		if l.received <= l.written.Load() {
-			f.request.Answered(reply, true, err)
-			continue
-		}
-		// A server that refuses an argument for its length does not wait for the rest; the writer still reads it.
-		l.writing.Lock()
 		f.request.Answered(reply, true, err)
-		l.writing.Unlock()
 	}
 }
 
@@ -166,6 +163,13 @@ func (l *link) read() {
 func refusal(err error) bool {
 	var answer redis.Error
 	return errors.As(err, &answer)
+}
+
+// unwritten waits for the writer: a server that refuses an argument for its length does not read the rest, and the writer
+// still reads its arguments. The request is still flying, so this has an end.
+func (l *link) unwritten() {
+	l.writing.Lock()
+	defer l.writing.Unlock()
 }
 
 // pop takes out what the next answer is for.
@@ -177,7 +181,6 @@ func (l *link) pop() (f flight, ok bool) {
 	}
 	f = l.flying.pop()
 	l.load -= f.callers
-	l.received++
 	return f, true
 }
 
@@ -198,8 +201,8 @@ func (l *link) receive() (any, error) {
 // fail breaks the link. Its reader ends by this, and answers what is flying.
 func (l *link) fail(err error) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	if l.err != nil {
+		l.mu.Unlock()
 		return
 	}
 	l.err = err
@@ -207,6 +210,7 @@ func (l *link) fail(err error) {
 		l.timer.Stop()
 	}
 	l.arrive.Signal()
+	l.mu.Unlock()
 	_ = l.conn.Close() // it is given up; this ends what is being written, too
 }
 

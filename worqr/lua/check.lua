@@ -15,7 +15,7 @@ local calls = {
   {'HEXISTS', h, 'a'}, {'HLEN', h}, {'HSCAN', h, 0, 'COUNT', 1}, {'HDEL', h, 'a'}, {'HINCRBY', h, 'n', 1},
   {'ZADD', z, '1', 'a'}, {'ZCARD', z}, {'ZSCORE', z, 'a'}, {'ZRANGE', z, 0, 0}, {'ZREVRANGE', z, 0, 0},
   {'ZRANGEBYSCORE', z, '-inf', '+inf', 'LIMIT', 0, 1}, {'ZREMRANGEBYSCORE', z, '-inf', '(0'}, {'ZREM', z, 'a'},
-  {'LPUSH', l, 'a', 'b'}, {'LLEN', l}, {'LINDEX', l, 0}, {'LMOVE', l, m, 'RIGHT', 'LEFT'}, {'RPOP', l, 1}, {'LREM', m, 0, 'a'}, {'LRANGE', l, 0, 0},
+  {'LPUSH', l, 'a', 'b'}, {'LLEN', l}, {'LINDEX', l, 0}, {'LMOVE', l, m, 'RIGHT', 'LEFT'}, {'LREM', m, 0, 'a'}, {'LRANGE', l, 0, 0},
   {'SET', s, 'a', 'PX', '1000'}, {'GET', s}, {'EXISTS', s}, {'PTTL', s}, {'PEXPIRE', s, '1000'}, {'PERSIST', s},
   {'UNLINK', s}, {'PING'}, {'TIME'}, {'PUBLISH', ARGV[1], ''}, {'DEL', s, h, z, l, m},
 }

@@ -4,7 +4,8 @@
 -- ARGV[1]  ns@db    the root of the channels
 -- ARGV[2]  Q        the queue's name, told to whoever is woken
 --
--- Numbers leave Lua through num() only: `..` and tostring turn a token into 1.79e+15, and take twice as long.
+-- Numbers leave Lua through num() only: `..` and tostring turn a token into 1.79e+15, and take twice as long; as an
+-- argument Redis 7.2.0 to 7.2.4 writes 1e+8.
 -- A full Redis refuses SET, HSET, LMOVE, ZADD and SADD as the first write of a script, and allows them after a
 -- ZREM, SREM or DEL, also of something absent. So each script that must work then begins with such a write.
 

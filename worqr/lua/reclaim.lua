@@ -21,8 +21,8 @@ if redis.call('HDEL', q .. ':workers', m) == 1 then
 end
 local back, dropped = putback(tonumber(ARGV[4]))
 local still = redis.call('SISMEMBER', q .. ':returning', m)
-announce(back)
+if back > 0 then redis.call('PUBLISH', root .. ':' .. queue .. ':work', num(back)) end
 -- A worker that died may have taken a wake-up with it, so at the end one is sent for every task that waits.
-if still == 0 then wake(math.min(redis.call('LLEN', q .. ':tasks'), 500)) end
+wake(still == 0 and math.min(redis.call('LLEN', q .. ':tasks'), 500) or back)
 settleMarks()
 return {num(back), num(dropped), num(still)}

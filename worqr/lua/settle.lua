@@ -6,7 +6,8 @@
 --          front the first is taken first, of several runs the last named
 -- Returns  'word word ...', one for each process: 'done' now; 'dropped': put back, but cancelled since, so it is gone for
 --          good; 'gone': M is a member and does not hold it under this token
--- Errors   FENCED  M is no member: nothing was done
+-- Errors   FENCED   M is no member: nothing was done
+--          INVALID  more than 500 processes: nothing was done
 -- Cost     O(processes named)
 -- Twice    the second answers gone.
 local m = ARGV[3]
@@ -14,6 +15,9 @@ if redis.call('HEXISTS', q .. ':workers', m) == 0 then
   return {err = 'FENCED this membership is no longer in the queue'}
 end
 local prefix, mine = q .. ':process:' .. m .. '.', q .. ':processes:' .. m
+local named = 0
+for count in string.gmatch(ARGV[4], '%d+ %d+ (%d+) %a+') do named = named + tonumber(count) end
+if named > 500 then return {err = 'INVALID settle: 500 at once'} end
 redis.call('ZCARD', mine)
 redis.call('LLEN', q .. ':tasks')
 redis.call('SCARD', q .. ':idle')
@@ -21,14 +25,15 @@ local marks = newest() > 0
 local out, back = {}, 0
 local worker = string.match(m, '^(.*)%.') .. ' ' .. m .. '.'
 
--- What is done is said until nobody hears it. In a cluster a count of 0 does not tell that.
+-- What is done is said until nobody hears it. Where there is a cluster or a replica a count of 0 does not tell that.
 local heard, alone = true, nil
+local function info(section, line)
+  local text = redis.pcall('INFO', section)
+  return type(text) == 'string' and string.find(text, line, 1, true) ~= nil
+end
 local function silent()
   if heard then return false end
-  if alone == nil then
-    local answer = redis.pcall('CLUSTER', 'MYID')
-    alone = type(answer) == 'table' and string.find(answer.err or '', 'cluster support disabled', 1, true) ~= nil
-  end
+  if alone == nil then alone = info('cluster', 'cluster_enabled:0') and info('replication', 'connected_slaves:0') end
   return alone
 end
 
@@ -41,7 +46,9 @@ local function one(number, token, outcome)
   if outcome == 'finish' then
     redis.call('DEL', key)
     if not silent() then
-      heard = redis.call('PUBLISH', root .. ':' .. queue .. ':done', worker .. number .. ' ' .. num(token) .. '\n' .. task) > 0
+      -- pcall: a missing right to the channel must not stop what is true
+      local n = redis.pcall('PUBLISH', root .. ':' .. queue .. ':done', worker .. number .. ' ' .. num(token) .. '\n' .. task)
+      heard = type(n) ~= 'number' or n > 0
     end
     return 'done'
   elseif marks and cancelled(task, token) then

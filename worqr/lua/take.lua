@@ -29,8 +29,8 @@ local function answer()
 end
 
 for n = first, math.min(stored, last) do
-  local task = redis.call('LINDEX', prefix .. num(n), 0)
-  if task then
+  local task = redis.pcall('LINDEX', prefix .. num(n), 0)
+  if type(task) == 'string' then
     run(n, tonumber(redis.call('ZSCORE', mine, num(n)) or '0'), 1)
     out[#out + 1] = task
   end
@@ -56,14 +56,14 @@ local n = math.min(waiting, last - from + 1)
 redis.call('SREM', q .. ':idle', m)
 redis.call('HSET', q .. ':workers', m, num(last)) -- also what found no task: these numbers never draw again
 if n > 0 then
-  local token, tasks = draw(n), redis.call('RPOP', q .. ':tasks', n)
-  local scores, taken, begun, pcall = {}, 0, from, redis.pcall -- begun: where the last run begins
-  local at = #out
+  local token, pcall, tasks = draw(n), redis.pcall, q .. ':tasks'
+  local scores, taken, begun, at = {}, 0, from, #out -- begun: where the last run begins
   for number = from, last do
     if taken == n then break end
-    local name, task = num(number), tasks[taken + 1]
+    local name = num(number)
     -- pcall: a key that somebody wrote by hand costs its number, and strands nothing
-    if type(pcall('LPUSH', prefix .. name, task)) == 'number' then
+    local task = pcall('LMOVE', tasks, prefix .. name, 'RIGHT', 'LEFT')
+    if type(task) == 'string' then
       scores[2 * taken + 1] = num(token + taken)
       scores[2 * taken + 2] = name
       taken = taken + 1
@@ -75,7 +75,6 @@ if n > 0 then
   end
   local length = taken > 0 and tonumber(scores[2 * taken]) + 1 - begun or 0
   if length > 0 then run(begun, token + taken - length, length) end
-  for i = n, taken + 1, -1 do redis.call('RPUSH', q .. ':tasks', tasks[i]) end -- no number was left for them
   n = taken
   if n > 0 then redis.call('ZADD', mine, unpack(scores)) end
 end

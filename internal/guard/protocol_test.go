@@ -1,0 +1,75 @@
+package guard
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// docs/protocol.md has a row for each script, in the table of its slot, and a row for each word by which one refuses: who
+// writes a client in another language reads nothing else.
+func TestTheProtocolNamesWhatTheScriptsDo(t *testing.T) {
+	data, err := os.ReadFile("../../docs/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mesh, rest := section(t, string(data), "### In the mesh's slot\n")
+	queue, _ := section(t, rest, "### In the slot of a queue\n")
+	documented := map[string]string{}
+	for slot, rows := range map[string]string{"mesh": mesh, "queue": queue} {
+		for _, row := range regexp.MustCompile("(?m)^\\| `([a-z]+)`: ").FindAllStringSubmatch(rows, -1) {
+			documented[row[1]] = slot
+		}
+	}
+	refusals, _ := section(t, string(data), "### Errors\n")
+
+	files, err := filepath.Glob("../../worqr/lua/*.lua")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scripts: %v, %v", files, err)
+	}
+	scripts := map[string]string{}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(source)
+		name := strings.TrimSuffix(filepath.Base(file), ".lua")
+		if name != "lib" {
+			scripts[name] = "queue"
+			if strings.Contains(text, "-- KEYS[1]") { // the others have what lib.lua says
+				scripts[name] = "mesh"
+			}
+		}
+		for _, word := range regexp.MustCompile(`err = '([A-Z]+) `).FindAllStringSubmatch(text, -1) {
+			row := regexp.MustCompile("(?m)^\\| `" + word[1] + "` \\| ([^|]+)").FindStringSubmatch(refusals)
+			if row == nil || !strings.Contains(row[1], name) {
+				t.Errorf("docs/protocol.md does not say that %s answers %s", name, word[1])
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(scripts)) {
+		if documented[name] != scripts[name] {
+			t.Errorf("docs/protocol.md has %s in the slot %q, it works in that of the %s", name, documented[name], scripts[name])
+		}
+		delete(documented, name)
+	}
+	if len(documented) > 0 {
+		t.Errorf("docs/protocol.md names scripts that are not in worqr/lua: %v", documented)
+	}
+}
+
+// section cuts out what stands below a heading, up to the next one, and answers what follows it too.
+func section(t *testing.T, text, heading string) (body, rest string) {
+	t.Helper()
+	_, rest, found := strings.Cut(text, heading)
+	if !found {
+		t.Fatalf("docs/protocol.md has no %q", heading)
+	}
+	body, _, _ = strings.Cut(rest, "\n#")
+	return body, rest
+}
