@@ -107,7 +107,7 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 		return err
 	}
 	fresh := false
-	_, _, err = m.cmd.try(ctx, enqueueScript.once, func() (_ any, sent bool, err error) {
+	_, _, err = m.cmd.try(ctx, enqueueScript.once, func(bool) (_ any, sent bool, err error) {
 		fresh, sent, err = l.send(ctx, tasks)
 		return nil, sent, err
 	})

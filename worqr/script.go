@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -84,7 +85,8 @@ var (
 
 func onlyOnce(s *script) *script { s.once = true; return s }
 
-// attempts and pauses of a command whose connection failed.
+// attempts and pauses of a command that was not answered. All but the last attempt wait for a quarter of the time that an
+// answer may take: the connection may be mute, and the next attempt goes over another.
 var pauses = []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond}
 
 // commander sends commands over connections that all callers share. Nothing else in this package does, but a line.
@@ -94,27 +96,35 @@ type commander struct{ pipe *pipeline.Pipe }
 // once is not sent twice; its error is ErrUnknown then. repeated tells that a copy before the one that was answered may
 // have run.
 func (c commander) eval(ctx context.Context, s *script, words []any) (reply any, repeated bool, err error) {
-	send := func(name string) (any, bool, error) { return c.pipe.Do(ctx, name, words...) }
-	return c.try(ctx, s.once, func() (any, bool, error) { return s.run(send, words) })
+	return c.try(ctx, s.once, func(last bool) (any, bool, error) {
+		return s.run(func(name string, words []any) (any, bool, error) { return c.do(ctx, last, name, words) }, words)
+	})
 }
 
 // read sends one command that changes nothing.
 func (c commander) read(ctx context.Context, command string, args ...any) (any, error) {
-	reply, _, err := c.try(ctx, false, func() (any, bool, error) { return c.pipe.Do(ctx, command, args...) })
+	reply, _, err := c.try(ctx, false, func(last bool) (any, bool, error) { return c.do(ctx, last, command, args) })
 	return reply, err
 }
 
 // post sends a command that is made when the writer comes to it.
 func (c commander) post(r pipeline.Request) { c.pipe.Send(r) }
 
+func (c commander) do(ctx context.Context, patient bool, name string, words []any) (any, bool, error) {
+	if patient {
+		return c.pipe.Do(ctx, name, words...)
+	}
+	return c.pipe.Try(ctx, name, words...)
+}
+
 // try sends until there is an answer. send tells with an error whether the server may have run the command.
-func (c commander) try(ctx context.Context, once bool, send func() (any, bool, error)) (reply any, unknown bool, err error) {
+func (c commander) try(ctx context.Context, once bool, send func(last bool) (any, bool, error)) (reply any, unknown bool, err error) {
 	var last error
-	for _, pause := range pauses {
+	for i, pause := range pauses {
 		if err := sleep(ctx, jitter(pause)); err != nil { // what failed together need not meet again
 			break
 		}
-		reply, sent, err := send()
+		reply, sent, err := send(i == len(pauses)-1)
 		if err == nil {
 			return reply, unknown, nil
 		}
@@ -154,12 +164,12 @@ func (s *script) command(key string, args []any, common ...any) []any {
 
 // run sends a script by its digest, and by its source when the server does not know it: that one was not run, so nothing
 // is repeated, and EVAL also stores it.
-func (s *script) run(send func(name string) (any, bool, error), words []any) (any, bool, error) {
-	words[0] = s.sha
-	reply, sent, err := send("EVALSHA")
+func (s *script) run(send func(name string, words []any) (any, bool, error), words []any) (any, bool, error) {
+	reply, sent, err := send("EVALSHA", words)
 	if unknownScript(err) {
+		words = slices.Clone(words) // of an attempt that was late the writer may still read them
 		words[0] = s.source
-		reply, sent, err = send("EVAL")
+		reply, sent, err = send("EVAL", words)
 	}
 	return reply, sent, err
 }
@@ -192,7 +202,7 @@ func (l *line) eval(ctx context.Context, s *script, words []any) (any, error) {
 		}
 		l.conn = conn
 	}
-	reply, _, err := s.run(func(name string) (any, bool, error) {
+	reply, _, err := s.run(func(name string, words []any) (any, bool, error) {
 		reply, err := redis.DoContext(l.conn, ctx, name, words...)
 		return reply, true, err
 	}, words)

@@ -176,6 +176,9 @@ func (m *membership) settle(batch []*Process) bool {
 	}
 	m.named.end()
 	reply, repeated, err := m.life.w.mesh.queueTold(m.ctx, settleScript, m.station.name, m.id, m.named.text)
+	if repeated || err != nil {
+		m.named.text = nil // a copy may still be written
+	}
 	words, err := redis.String(reply, err)
 	if err == nil && (words == "" || strings.Count(words, " ") != len(batch)-1) {
 		err = fmt.Errorf("an answer that cannot be read: %d outcomes for %d processes", strings.Count(words, " ")+1, len(batch))

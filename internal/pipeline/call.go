@@ -11,6 +11,7 @@ type call struct {
 	args  []any
 	state atomic.Int32
 	done  chan struct{} // one token: it was answered
+	late  chan struct{} // one token: it was not, for some time
 
 	reply any
 	sent  bool
@@ -24,26 +25,46 @@ const (
 	withdrawn
 )
 
-func newCall() any { return &call{done: make(chan struct{}, 1)} }
+func newCall() any { return &call{done: make(chan struct{}, 1), late: make(chan struct{}, 1)} }
 
 // Do sends a command and waits for its answer, or until ctx ends: that frees the caller, and leaves the connection to the
 // others. sent tells with an error whether the server may have run the command. A refusal of the server is a redis.Error.
 //
 // After an error of ctx args may be read for as long as a write takes.
 func (p *Pipe) Do(ctx context.Context, name string, args ...any) (reply any, sent bool, err error) {
+	return p.call(ctx, true, name, args)
+}
+
+// Try is Do, and waits for an answer no longer than Config.Patience: its error is ErrLate then, and the next request goes
+// over another connection. It is for a command that may be sent twice. args may be read then as after an error of ctx.
+func (p *Pipe) Try(ctx context.Context, name string, args ...any) (reply any, sent bool, err error) {
+	return p.call(ctx, false, name, args)
+}
+
+func (p *Pipe) call(ctx context.Context, patient bool, name string, args []any) (reply any, sent bool, err error) {
 	if ctx.Err() != nil {
 		return nil, false, context.Cause(ctx)
 	}
 	c := p.calls.Get().(*call)
 	c.name, c.args = name, args
 	p.Send(c)
+	late := c.late
+	if patient {
+		late = nil
+	}
 	select {
 	case <-c.done:
 		reply, sent, err = c.reply, c.sent, c.err
+		select {
+		case <-c.late:
+		default:
+		}
 		c.name, c.args, c.reply, c.err = "", nil, nil, nil
 		c.state.Store(waiting)
 		p.calls.Put(c) // nobody else has it any more
 		return reply, sent, err
+	case <-late:
+		return nil, true, ErrLate
 	case <-ctx.Done():
 		sent = !c.state.CompareAndSwap(waiting, withdrawn)
 		return nil, sent, context.Cause(ctx)
@@ -61,3 +82,6 @@ func (c *call) Answered(reply any, sent bool, err error) {
 	c.reply, c.sent, c.err = reply, sent, err
 	c.done <- struct{}{}
 }
+
+// Late tells the caller that its answer has not come for some time. It is not called after Answered.
+func (c *call) Late() { c.late <- struct{}{} }

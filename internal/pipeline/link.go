@@ -12,8 +12,9 @@ import (
 
 // link is one connection, until it breaks.
 type link struct {
-	conn    redis.Conn
-	timeout time.Duration
+	conn              redis.Conn
+	timeout, patience time.Duration
+
 	writing sync.Mutex   // held while requests are written
 	written atomic.Int64 // requests of which all was given to the connection
 
@@ -32,10 +33,11 @@ type flight struct {
 	request Request
 	callers int
 	since   time.Time
+	late    bool // its caller was told
 }
 
-func newLink(conn redis.Conn, timeout time.Duration) *link {
-	l := &link{conn: conn, timeout: timeout}
+func newLink(conn redis.Conn, cfg Config) *link {
+	l := &link{conn: conn, timeout: cfg.Timeout, patience: min(cfg.Patience, cfg.Timeout)}
 	l.arrive.L = &l.mu
 	return l
 }
@@ -66,16 +68,10 @@ func (l *link) age(now time.Time) time.Duration {
 // broke is answered as not sent.
 func (l *link) send(batch []Request) (callers int) {
 	l.writing.Lock()
-	err := l.write(batch, &callers)
-	l.writing.Unlock()
-	if err != nil {
-		l.fail(err)
-	}
-	return callers
-}
+	defer l.writing.Unlock()
 
-func (l *link) write(batch []Request, callers *int) (broken error) {
 	now := time.Now()
+	var broken error
 	for i, r := range batch {
 		batch[i] = nil
 		name, args, n := r.Command()
@@ -84,20 +80,24 @@ func (l *link) write(batch []Request, callers *int) (broken error) {
 		}
 		// It flies before it is written: Send writes to the socket when its buffer is full, and the answer may be fast.
 		if broken == nil {
-			broken = l.push(flight{r, n, now})
+			broken = l.push(flight{request: r, callers: n, since: now})
 			if broken == nil {
-				*callers += n
-				broken = l.conn.Send(name, args...)
+				callers += n
+				if err := l.conn.Send(name, args...); err != nil {
+					broken = l.fail(err)
+				}
 				l.written.Add(1)
 				continue
 			}
 		}
 		r.Answered(nil, false, broken)
 	}
-	if broken != nil || *callers == 0 {
-		return broken
+	if broken == nil && callers > 0 {
+		if err := l.conn.Flush(); err != nil {
+			l.fail(err)
+		}
 	}
-	return l.conn.Flush()
+	return callers
 }
 
 // push notes a request as flying, unless the link is broken.
@@ -112,13 +112,14 @@ func (l *link) push(f flight) error {
 	if l.flying.len() == 1 {
 		l.arrive.Signal()
 		if l.timer == nil {
-			l.timer = time.AfterFunc(l.timeout, l.watch)
+			l.timer = time.AfterFunc(l.patience, l.watch)
 		}
 	}
 	return nil
 }
 
-// watch gives the connection up when an answer takes too long. It is armed while something is flying.
+// watch tells of each request that its answer is late, and gives the connection up when one takes too long. It is armed
+// while something is flying.
 func (l *link) watch() {
 	l.mu.Lock()
 	if l.err != nil || l.flying.len() == 0 {
@@ -126,12 +127,24 @@ func (l *link) watch() {
 		l.mu.Unlock()
 		return
 	}
-	left := l.timeout - time.Since(l.flying.front().since)
-	if left > 0 {
-		l.timer.Reset(left)
+	now := time.Now()
+	next := l.timeout - now.Sub(l.flying.front().since)
+	for i := range l.flying.len() {
+		f := l.flying.at(i)
+		if left := l.patience - now.Sub(f.since); left > 0 {
+			next = min(next, left) // those behind it were sent later
+			break
+		}
+		if call, ok := f.request.(*call); ok && !f.late {
+			call.Late() // it is flying, so it has not been answered
+		}
+		f.late = true
+	}
+	if next > 0 {
+		l.timer.Reset(next)
 	}
 	l.mu.Unlock()
-	if left <= 0 {
+	if next <= 0 {
 		l.fail(fmt.Errorf("no answer within %v", l.timeout))
 	}
 }
@@ -198,12 +211,12 @@ func (l *link) receive() (any, error) {
 	return l.conn.Receive()
 }
 
-// fail breaks the link. Its reader ends by this, and answers what is flying.
-func (l *link) fail(err error) {
+// fail breaks the link, and answers why it is broken: what came first. Its reader ends by this, and answers what is flying.
+func (l *link) fail(err error) error {
 	l.mu.Lock()
 	if l.err != nil {
-		l.mu.Unlock()
-		return
+		defer l.mu.Unlock()
+		return l.err
 	}
 	l.err = err
 	if l.timer != nil {
@@ -212,6 +225,7 @@ func (l *link) fail(err error) {
 	l.arrive.Signal()
 	l.mu.Unlock()
 	_ = l.conn.Close() // it is given up; this ends what is being written, too
+	return err
 }
 
 // bury answers all that is flying on a broken link, when nothing reads its arguments any more.

@@ -9,8 +9,12 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// ErrClosed is the error of a request after Close.
-var ErrClosed = errors.New("the pipeline is closed")
+var (
+	// ErrClosed is the error of a request after Close.
+	ErrClosed = errors.New("the pipeline is closed")
+	// ErrLate is the error of a call that asked not to be kept waiting.
+	ErrLate = errors.New("no answer yet")
+)
 
 // Request is one command. Its methods are called by the pipe, from goroutines that serve all callers, so they must not
 // block.
@@ -29,6 +33,8 @@ type Config struct {
 	Dial func(context.Context) (redis.Conn, error)
 	// Timeout is how long an answer may take before its connection is given up. Default 5 s.
 	Timeout time.Duration
+	// Patience is how long Try waits for an answer. Default Timeout/4.
+	Patience time.Duration
 	// Connections is how many there may be. Default 2: the second is used while an answer on the first is slow.
 	Connections int
 }
@@ -47,6 +53,9 @@ type Pipe struct {
 func New(cfg Config) *Pipe {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 5 * time.Second
+	}
+	if cfg.Patience <= 0 {
+		cfg.Patience = cfg.Timeout / 4
 	}
 	if cfg.Connections <= 0 {
 		cfg.Connections = 2

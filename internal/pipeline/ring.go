@@ -11,6 +11,8 @@ func (r *ring) len() int { return r.n }
 
 func (r *ring) front() *flight { return &r.items[r.first] }
 
+func (r *ring) at(i int) *flight { return &r.items[(r.first+i)%len(r.items)] }
+
 func (r *ring) push(f flight) {
 	if r.n == len(r.items) {
 		grown := make([]flight, max(16, 2*r.n))

@@ -150,7 +150,7 @@ func (w *wire) connected() (*link, error) {
 		return nil, err
 	}
 	w.pause = 0
-	l = newLink(conn, w.pipe.cfg.Timeout)
+	l = newLink(conn, w.pipe.cfg)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
