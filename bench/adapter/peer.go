@@ -1,0 +1,48 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+)
+
+// Peer describes a library.
+type Peer struct {
+	Module  string // whose version is told
+	Config  string // how it is configured, in a line
+	NoRedis bool   // its figures of Redis mean nothing
+	Open    func(ctx context.Context, o Options) (*Session, error)
+}
+
+// Session is the library at work. What is nil it cannot do.
+type Session struct {
+	// Enqueue stores one task by the call that a user would make, which returns when it is stored.
+	Enqueue func(ctx context.Context, task []byte) error
+	// Fill stores a task n times, in the fastest way that the library offers. nil: by Enqueue.
+	Fill func(ctx context.Context, task []byte, n int) error
+	// Consume starts a consumer, and returns when it will take tasks. Each handler must call handle first, which may
+	// block. settled counts finished tasks: a handler calls it at its end, or who knows better calls it later.
+	Consume func(ctx context.Context, concurrency int, handle, settled func()) error
+	// Call runs one trivial script.
+	Call func(ctx context.Context) error
+	// Own replaces modes: a program that has no library has its own loops.
+	Own map[string]func(ctx context.Context, r *Run) error
+	// Close ends it. The program ends then, so it need not be thorough.
+	Close func()
+}
+
+// Options are the flags.
+type Options struct {
+	Redis       string // host:port
+	Postgres    string // a URL
+	Scripts     string // the folder of this project's Lua scripts
+	Mode        string
+	Concurrency int
+	Tasks       int
+	Seconds     float64
+	Samples     int
+	Pause       float64 // milliseconds between two samples, on average
+	Variant     string  // of a peer that has several configurations
+}
+
+// ErrUnsupported is the error of a mode that a peer has not.
+var ErrUnsupported = errors.New("this peer has no such mode")
