@@ -35,8 +35,9 @@ func (p *Pipe) Do(ctx context.Context, name string, args ...any) (reply any, sen
 	return p.call(ctx, true, name, args)
 }
 
-// Try is Do, and waits for an answer no longer than Config.Patience: its error is ErrLate then, and the next request goes
-// over another connection. It is for a command that may be sent twice. args may be read then as after an error of ctx.
+// Try is Do, and waits for an answer no longer than Config.Patience once the command is written: its error is ErrLate then,
+// and the next request goes over another connection. It is for a command that may be sent twice. args may be read then as
+// after an error of ctx.
 func (p *Pipe) Try(ctx context.Context, name string, args ...any) (reply any, sent bool, err error) {
 	return p.call(ctx, false, name, args)
 }

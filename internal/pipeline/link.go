@@ -109,6 +109,9 @@ func (l *link) push(f flight) error {
 	}
 	l.flying.push(f)
 	l.load += f.callers
+	if n := l.flying.len(); n > 1 && l.flying.at(n-2).late { // the timer waits for the first one's end
+		l.timer.Reset(min(l.patience, l.timeout-f.since.Sub(l.flying.front().since)))
+	}
 	if l.flying.len() == 1 {
 		l.arrive.Signal()
 		if l.timer == nil {
