@@ -26,10 +26,12 @@ type storm struct {
 	mu     sync.Mutex
 	direct redis.Conn
 
-	next                                         atomic.Int64
-	seen, unsent                                 numbers
-	answered, refused, left, lost, notSent, back atomic.Int64
-	newest                                       atomic.Int64 // connection
+	next         atomic.Int64
+	seen, unsent numbers
+	newest       atomic.Int64 // connection
+	back         atomic.Int64 // how often an older one was used again
+
+	answered, refused, left, late, lost, notSent atomic.Int64
 }
 
 // The kinds of command.
@@ -109,6 +111,9 @@ func (s *storm) patience(id uint64) (time.Duration, bool) {
 	x := s.draw(id, 2)
 	return time.Duration(x>>8%3000) * time.Microsecond, x%32 == 0
 }
+
+// hurried tells whether a call is a Try.
+func (s *storm) hurried(id uint64) bool { return s.draw(id, 5)%4 == 0 }
 
 // payload is the number of the call and what fills it up: mostly little, sometimes more than a buffer holds.
 func (s *storm) payload(b []byte, id uint64) []byte {
