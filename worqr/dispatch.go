@@ -3,7 +3,6 @@ package worqr
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 )
 
@@ -29,79 +28,21 @@ const (
 	mostPause  = 30 * time.Second
 )
 
-// station is a queue as this daemon serves it, over all its incarnations. The slots are the daemon's: a handler keeps its
-// slot until it returns, also when its worker has lapsed meanwhile, so the limit holds across lapses.
-type station struct {
-	name    string
-	handler Handler // nil: tasks are taken by Worker.Take
-
-	opening sync.Mutex // held while a membership is made or ended
-
-	mu    sync.Mutex
-	open  *membership // the present one, also when it has ended
-	serve bool        // StartWork was called, and StopWork was not since
-	free  []*slot
-	freed chan struct{} // a flag
-
-	runner runner
-}
-
-// slot lets one handler run.
-type slot struct{ failures int }
-
-func newStation(name string, q Queue) *station {
-	st := &station{name: name, handler: q.Handler, freed: make(chan struct{}, 1)}
-	for range q.Limit {
-		st.free = append(st.free, &slot{})
-	}
-	return st
-}
-
-// reserve takes up to a chunk of free slots.
-func (st *station) reserve() []*slot {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	n := max(0, len(st.free)-chunkTasks)
-	taken := append([]*slot(nil), st.free[n:]...)
-	st.free = st.free[:n]
-	return taken
-}
-
-func (st *station) giveBack(slots ...*slot) {
-	if len(slots) == 0 {
-		return
-	}
-	st.mu.Lock()
-	st.free = append(st.free, slots...)
-	st.mu.Unlock()
-	signal(st.freed)
-}
-
-func (st *station) hasFree() bool {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	return len(st.free) > 0
-}
-
-func (st *station) membership() *membership {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	return st.open
-}
-
-func (st *station) serving() bool {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	return st.serve
-}
-
-// dispatch takes tasks for the free slots and starts their handlers, until ctx ends or the membership does. It sleeps
+// dispatch takes tasks for the free slots, and ahead of them, and has their handlers run, until ctx ends or the membership does. It sleeps
 // when the queue was empty: then this membership is noted as idle, and an enqueue wakes it.
 func (m *membership) dispatch(ctx context.Context) {
 	st := m.station
+	defer m.returnAhead()
+	defer m.takeAlong(false)
+	stuck := time.NewTimer(aheadPatience)
+	defer stuck.Stop()
 	pause := time.Duration(0)
 	for hungry := true; ; {
-		for !hungry || !st.hasFree() {
+		m.takeAlong(hungry)
+		for !hungry || st.room() == 0 {
+			if st.hasAhead() {
+				stuck.Reset(aheadPatience)
+			}
 			select {
 			case <-ctx.Done():
 				return
@@ -111,40 +52,65 @@ func (m *membership) dispatch(ctx context.Context) {
 				hungry = true
 			case <-m.woken:
 				hungry = true
-				if !st.hasFree() {
+				if st.room() == 0 {
 					m.passOn(ctx)
 				}
 			case <-st.freed:
+			case <-stuck.C: // no slot was free in this time
+				m.takeAlong(false)
+				m.returnAhead() // idle peers run it now
 			}
 		}
-		slots := st.reserve()
-		if len(slots) == 0 {
-			continue
-		}
 		// A flag that is raised from here on is seen after the take: nothing falls between the look and the sleep.
-		processes, more, err := m.takeFor(ctx, slots)
+		count := st.room()
+		processes, more, err := m.takeFor(ctx, count)
 		if err == nil {
-			pause, hungry = 0, len(processes) == len(slots) || more
+			pause, hungry = 0, len(processes) == count || more
 		} else if !m.ended() && ctx.Err() == nil {
 			m.life.w.hooks.error(failed(err, "take from queue %q", st.name))
 			pause = min(max(2*pause, 50*time.Millisecond), time.Second)
 			hungry = true
 		}
 		if ctx.Err() != nil || m.ended() {
-			st.giveBack(slots...)
 			return
 		}
-		m.start(processes, slots)
-		st.giveBack(slots[len(processes):]...)
-		if err != nil && sleep(ctx, jitter(pause)) != nil {
-			return
+		for _, p := range processes {
+			m.life.w.hooks.take(p)
+		}
+		st.deliver(processes)
+		if err != nil {
+			m.takeAlong(false)
+			if sleep(ctx, jitter(pause)) != nil {
+				return
+			}
 		}
 	}
 }
 
-// takeFor takes as many tasks as there are slots. A take that was not answered is repeated for as many as it asked for,
-// and so may bring fewer or more than there are slots: what is above goes back. more tells that tasks are left.
-func (m *membership) takeFor(ctx context.Context, slots []*slot) (_ []*Process, more bool, _ error) {
+// takeAlong says whether the dispatcher is about to take, and so to settle in the same command what handlers have finished.
+// When it is not, the settler does that: the flag is down before the outbox is seen to, so nothing falls between.
+func (m *membership) takeAlong(along bool) {
+	m.along.Store(along)
+	if !along {
+		signal(m.outbox.filled)
+	}
+}
+
+// returnAhead puts back what was taken ahead of the slots.
+func (m *membership) returnAhead() {
+	list := m.station.dropAhead()
+	if len(list) == 0 || m.ended() {
+		return
+	}
+	if m.have(m.ctx) == nil {
+		defer m.release()
+		m.giveBack(list)
+	}
+}
+
+// takeFor takes up to count tasks. A take that was not answered is repeated for as many as it asked for, and so may bring
+// fewer or more: what is above goes back. more tells that tasks are left.
+func (m *membership) takeFor(ctx context.Context, count int) (_ []*Process, more bool, _ error) {
 	if err := m.have(ctx); err != nil {
 		return nil, false, err
 	}
@@ -152,18 +118,22 @@ func (m *membership) takeFor(ctx context.Context, slots []*slot) (_ []*Process, 
 	if m.closing.Load() {
 		return nil, false, ErrStopping
 	}
+	if !m.life.lease.Valid() {
+		m.life.lapse(nil) // time is up, and the timer has not said so yet: nothing is settled any more
+		return nil, false, context.Cause(m.ctx)
+	}
 	// Idle only when a wake-up would arrive. The flag is up before that is asked, so who makes it ready sees it.
 	m.unnoted.Store(true)
 	park := m.life.w.mesh.listener.Ready()
-	processes, err := m.take(ctx, len(slots), park)
+	processes, err := m.take(ctx, count, park, true)
 	m.unnoted.CompareAndSwap(true, !park)
 	if err == nil && ctx.Err() != nil {
 		m.giveBack(processes) // a stop came meanwhile, and what drains may last: idle peers take them now
 		return nil, false, ErrStopping
 	}
-	if len(processes) > len(slots) {
-		m.giveBack(processes[len(slots):])
-		processes = processes[:len(slots)]
+	if len(processes) > count {
+		m.giveBack(processes[count:])
+		processes = processes[:count]
 	}
 	return processes, m.more, err
 }
@@ -175,26 +145,15 @@ func (m *membership) passOn(ctx context.Context) {
 	}
 }
 
-// start has the handlers of processes run, each in its slot until it returns.
-func (m *membership) start(processes []*Process, slots []*slot) {
-	if len(processes) == 0 {
-		return
-	}
-	m.running.Add(int64(len(processes)))
-	jobs := make([]job, len(processes))
-	for i, p := range processes {
-		m.life.w.hooks.take(p)
-		jobs[i] = job{p, slots[i]}
-	}
-	m.station.runner.add(m.life.w, jobs)
-}
-
 // returned settles what a handler has left, and frees its slot: after a failure only when its pause is over.
 func (m *membership) returned(p *Process, s *slot, err error) {
 	defer m.station.giveBack(s)
 	w, cause := m.life.w, p.ended()
 	if p.asked() == "" {
 		m.settleAfter(p, cause, err)
+	}
+	if err != nil || !m.along.Load() {
+		signal(m.outbox.filled) // this slot pauses, or no take goes out
 	}
 	m.over()
 	if errors.Is(cause, ErrSettled) && (errors.Is(err, ErrSettled) || errors.Is(err, context.Canceled)) {

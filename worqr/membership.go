@@ -36,7 +36,8 @@ type membership struct {
 	quiet   chan struct{} // a flag: the last of them has
 
 	outbox  *outbox
-	named   settlement    // what the settler sent last, to be used again
+	text    []byte        // what the settler sent last, to be used again
+	along   atomic.Bool   // the next take is about to go, and what handlers have finished goes with it
 	poke    chan struct{} // tasks may wait: take
 	woken   chan struct{} // a wake-up that was meant for this membership: take, or pass it on
 	unnoted atomic.Bool   // a take did not note it as idle, as no wake-up would have arrived

@@ -32,7 +32,7 @@ type Process struct {
 	err     error
 	claimed bool // Finish has answered true
 
-	unsure bool   // a copy of the outcome may have run; confined to the settler
+	unsure bool   // a copy of the outcome may have run; of whoever has taken it out of the outbox
 	sum    string // see fingerprint; guarded by the membership's mu
 }
 
@@ -122,9 +122,19 @@ func (p *Process) putBack(ctx context.Context, where outcome) error {
 // ask has the outcome sent, unless one was asked for before. It answers whether this call did, and the outcome that counts.
 func (p *Process) ask(o outcome) (first bool, asked outcome) {
 	if first, asked = p.claim(o); first {
-		p.of.send(p)
+		if err := p.of.outbox.add(p); err != nil {
+			p.of.finished("", err, p)
+		}
 	}
 	return first, asked
+}
+
+// unknown is why there is no answer: an outcome that may have been sent is not known.
+func (p *Process) unknown(why error) error {
+	if p.unsure {
+		return fmt.Errorf("%w: %w", ErrUnknown, why)
+	}
+	return why
 }
 
 // claim decides the outcome and sends nothing.
@@ -158,6 +168,7 @@ func (p *Process) await(ctx context.Context) error {
 	}
 	settled, refusal := p.settled, p.refusal
 	p.mu.Unlock()
+	signal(p.of.outbox.filled) // it goes now, and not with the next take
 	select {
 	case <-refusal: // of an earlier attempt
 	default:

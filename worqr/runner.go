@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 )
 
 // runner runs the handlers of a station. A goroutine runs one after the other while there are any, and sees before each
@@ -22,12 +23,12 @@ type job struct {
 	slot    *slot
 }
 
-// add hands processes over to be worked on.
-func (r *runner) add(w *Worker, jobs []job) {
+// add hands a process over to be worked on.
+func (r *runner) add(j job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ready = append(r.ready, jobs...)
-	r.call(w)
+	r.ready = append(r.ready, j)
+	r.call(j.process.of.life.w)
 }
 
 // call starts a goroutine when one is needed. The caller has mu.
@@ -71,7 +72,9 @@ func (j job) run() {
 	p, m := j.process, j.process.of
 	var err error
 	normal := false
+	begun := time.Now()
 	defer func() {
+		m.station.took(time.Since(begun))
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		} else if !normal {

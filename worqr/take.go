@@ -13,10 +13,10 @@ import (
 )
 
 // take brings up to count tasks from the front of the queue. With park, a queue that runs empty notes this membership
-// as idle. The caller has the turn.
+// as idle. What is settled goes in the same command, with along. The caller has the turn.
 //
 // Numbers whose take was not answered are asked for again, as many as before: whatever copy ran, they answer the same.
-func (m *membership) take(ctx context.Context, count int, park bool) ([]*Process, error) {
+func (m *membership) take(ctx context.Context, count int, park, along bool) ([]*Process, error) {
 	for {
 		repeat := m.pending > 0
 		if repeat {
@@ -26,7 +26,17 @@ func (m *membership) take(ctx context.Context, count int, park bool) ([]*Process
 		m.taking = true
 		m.mu.Unlock()
 		begun := time.Now()
-		answer, err := redis.Values(m.life.w.mesh.queue(ctx, takeScript, m.station.name, m.id, m.next, count, flag(park)))
+		args := append(make([]any, 0, 5), m.id, m.next, count, flag(park))
+		var settling []*Process
+		if along {
+			settling = m.outbox.fresh()
+		}
+		if len(settling) > 0 {
+			args = append(args, named(nil, settling))
+		}
+		reply, repeated, err := m.life.w.mesh.queueTold(ctx, takeScript, m.station.name, args...)
+		answer, err := redis.Values(reply, err)
+		answer, err = m.settledAlong(settling, repeated, answer, err)
 		processes, help, err := m.answered(answer, err)
 		switch {
 		case errors.Is(err, ErrFenced):
@@ -146,12 +156,11 @@ func (m *membership) giveBack(processes []*Process) {
 // putFront settles processes as if they had never been taken: the first of them is at the front.
 func (m *membership) putFront(ctx context.Context, processes []*Process) error {
 	for chunk := range slices.Chunk(processes, chunkTasks) {
-		var named settlement
+		var text []byte
 		for _, p := range slices.Backward(chunk) { // the last named is taken first
-			named.add(p, front)
-			named.end()
+			text = run(text, p, 1, front)
 		}
-		if _, err := m.life.w.mesh.queue(ctx, settleScript, m.station.name, m.id, named.text); err != nil {
+		if _, err := m.life.w.mesh.queue(ctx, settleScript, m.station.name, m.id, text); err != nil {
 			return failed(err, "put back processes of queue %q", m.station.name)
 		}
 	}

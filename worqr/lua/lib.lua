@@ -28,9 +28,9 @@ local function now()
 end
 
 -- draw answers the first of n fencing tokens that no one has drawn before. They rise even when Redis lost the last
--- one, because none is below the clock. The key ends two days after the last draw.
-local function draw(n)
-  local first = math.max(tonumber(redis.call('GET', q .. ':token') or '0') + 1, now())
+-- one, because none is below the clock. The key ends two days after the last draw. latest: the last token, if it was read.
+local function draw(n, latest)
+  local first = math.max((latest or tonumber(redis.call('GET', q .. ':token') or '0')) + 1, now())
   redis.call('SET', q .. ':token', num(first + n - 1), 'PX', TWO_DAYS)
   return first
 end
@@ -129,4 +129,87 @@ local function settleMarks()
   else
     redis.call('PERSIST', q .. ':cancels')
   end
+end
+
+-- named counts the processes in the runs that settle is told.
+local function named(runs)
+  local n = 0
+  for count in string.gmatch(runs, '%d+ %d+ (%d+) %a+') do n = n + tonumber(count) end
+  return n
+end
+
+-- settle ends processes of a member, as settle.lua says. The caller has read the type of all that it writes, and tells
+-- whether there are cancel marks.
+local function settle(m, runs, marks)
+  local prefix, mine = q .. ':process:' .. m .. '.', q .. ':processes:' .. m
+  local out, back = {}, 0
+  local worker = string.match(m, '^(.*)%.') .. ' ' .. m .. '.'
+
+  -- What is done is said until nobody hears it. Where there is a cluster or a replica a count of 0 does not tell that.
+  local heard, alone = true, nil
+  local function info(section, line)
+    local text = redis.pcall('INFO', section)
+    return type(text) == 'string' and string.find(text, line, 1, true) ~= nil
+  end
+  local function silent()
+    if heard then return false end
+    if alone == nil then alone = info('cluster', 'cluster_enabled:0') and info('replication', 'connected_slaves:0') end
+    return alone
+  end
+
+  -- one ends a process that is in hand.
+  local function one(number, token, outcome)
+    local key = prefix .. number
+    redis.call('ZREM', mine, number)
+    local task = redis.pcall('LINDEX', key, 0)
+    if type(task) ~= 'string' then return 'gone' end -- it was removed by hand, or overwritten
+    if outcome == 'finish' then
+      redis.call('DEL', key)
+      if not silent() then
+        -- pcall: a missing right to the channel must not stop what is true
+        local n = redis.pcall('PUBLISH', root .. ':' .. queue .. ':done', worker .. number .. ' ' .. num(token) .. '\n' .. task)
+        heard = type(n) ~= 'number' or n > 0
+      end
+      return 'done'
+    elseif marks and cancelled(task, token) then
+      redis.call('DEL', key)
+      return 'dropped'
+    end
+    redis.call('LMOVE', key, q .. ':tasks', 'LEFT', outcome == 'front' and 'RIGHT' or 'LEFT')
+    back = back + 1
+    return 'done'
+  end
+
+  for first, token, count, outcome in string.gmatch(runs, '(%d+) (%d+) (%d+) (%a+)') do
+    first, token, count = tonumber(first), tonumber(token), tonumber(count)
+    -- Tokens are unique: as many members as tokens, with the right numbers in their order, have exactly these tokens.
+    local held = redis.call('ZRANGEBYSCORE', mine, num(token), num(token + count - 1))
+    local whole, keys = count > 0 and #held == count, {}
+    for i = 1, #held do
+      if tonumber(held[i]) ~= first + i - 1 then whole = false end
+      keys[i] = prefix .. held[i]
+    end
+    local at, begin = #out, 0
+    if whole and outcome == 'finish' then
+      if not silent() then
+        out[at + 1] = one(num(first), token, outcome)
+        begin = 1
+      end
+      if begin < count and silent() and redis.call('EXISTS', unpack(keys, begin + 1)) == count - begin then
+        redis.call('ZREMRANGEBYSCORE', mine, num(token + begin), num(token + count - 1))
+        redis.call('DEL', unpack(keys, begin + 1))
+        for i = begin + 1, count do out[at + i] = 'done' end
+        begin = count
+      end
+    end
+    local from, to, step = begin, count - 1, 1
+    if outcome == 'front' then from, to, step = to, from, -1 end
+    for i = from, to, step do
+      local number = num(first + i)
+      local there = whole or tonumber(redis.call('ZSCORE', mine, number) or '-1') == token + i
+      out[at + i + 1] = there and one(number, token + i, outcome) or 'gone'
+    end
+  end
+  announce(back)
+  return table.concat(out, ' ')
 end

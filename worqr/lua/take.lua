@@ -5,7 +5,9 @@
 -- ARGV[4]  first number
 -- ARGV[5]  how many, 500 at the most
 -- ARGV[6]  '1': when the queue runs empty, note M as idle so that an enqueue wakes it
--- Returns  {newest cancel mark, 'OK', 'MORE' or 'HELP', runs, task, task, ...}
+-- ARGV[7]  or none: what M settles before it takes, as settle.lua is told
+-- Returns  {newest cancel mark, 'OK', 'MORE' or 'HELP', runs, task, task, ...}; with ARGV[7] what settle answers stands
+--          behind the runs
 --          runs: 'number token count number token count ...': of the tasks the first `count` are in the processes from
 --          `number` on, and have the tokens from `token` on, then come those of the next run
 --          MORE: tasks are left
@@ -14,12 +16,20 @@
 --          INVALID  less than 1 or more than 500
 -- Cost     O(how many); of 32 more while a reclaim is under way
 local m, first, count, park = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6] == '1'
-if not (first >= 1 and count >= 1 and count <= 500) then return {err = 'INVALID take: 1 to 500 at once'} end
+if not (first >= 1 and count >= 1 and count <= 500) or ARGV[7] and named(ARGV[7]) > 500 then
+  return {err = 'INVALID take: 1 to 500 at once'}
+end
 local stored = redis.call('HGET', q .. ':workers', m)
 if not stored then return {err = 'FENCED this membership is no longer in the queue'} end
 stored = tonumber(stored)
 local prefix, mine, last = q .. ':process:' .. m .. '.', q .. ':processes:' .. m, first + count - 1
-local out, runs = {num(newest()), 'OK', ''}, {}
+local mark = newest()
+local out, runs = {num(mark), 'OK', ''}, {}
+redis.call('ZCARD', mine)
+redis.call('SCARD', q .. ':idle')
+local latest = tonumber(redis.call('GET', q .. ':token') or '0')
+local waiting = redis.call('LLEN', q .. ':tasks')
+local returning = redis.call('SCARD', q .. ':returning')
 
 local function run(number, token, n) runs[#runs + 1] = num(number) .. ' ' .. num(token) .. ' ' .. num(n) end
 
@@ -28,6 +38,10 @@ local function answer()
   return out
 end
 
+if ARGV[7] then
+  out[4] = settle(m, ARGV[7], mark > 0)
+  waiting = redis.call('LLEN', q .. ':tasks')
+end
 for n = first, math.min(stored, last) do
   local task = redis.pcall('LINDEX', prefix .. num(n), 0)
   if type(task) == 'string' then
@@ -38,11 +52,7 @@ end
 local from = math.max(first, stored + 1)
 if from > last then return answer() end
 
-redis.call('ZCARD', mine)
-redis.call('GET', q .. ':token')
-local waiting = redis.call('LLEN', q .. ':tasks')
-if redis.call('SCARD', q .. ':returning') > 0 then
-  redis.call('SCARD', q .. ':idle')
+if returning > 0 then
   local back = putback(32)
   announce(back)
   if redis.call('SCARD', q .. ':returning') > 0 then
@@ -56,7 +66,7 @@ local n = math.min(waiting, last - from + 1)
 redis.call('SREM', q .. ':idle', m)
 redis.call('HSET', q .. ':workers', m, num(last)) -- also what found no task: these numbers never draw again
 if n > 0 then
-  local token, pcall, tasks = draw(n), redis.pcall, q .. ':tasks'
+  local token, pcall, tasks = draw(n, latest), redis.pcall, q .. ':tasks'
   local scores, taken, begun, at = {}, 0, from, #out -- begun: where the last run begins
   for number = from, last do
     if taken == n then break end
@@ -64,8 +74,8 @@ if n > 0 then
     -- pcall: a key that somebody wrote by hand costs its number, and strands nothing
     local task = pcall('LMOVE', tasks, prefix .. name, 'RIGHT', 'LEFT')
     if type(task) == 'string' then
-      scores[2 * taken + 1] = num(token + taken)
-      scores[2 * taken + 2] = name
+      scores[2 * (n - taken) - 1] = num(token + taken) -- the newest first: so ZADD finds each place at once
+      scores[2 * (n - taken)] = name
       taken = taken + 1
       out[at + taken] = task
     else
@@ -73,10 +83,12 @@ if n > 0 then
       begun = number + 1
     end
   end
-  local length = taken > 0 and tonumber(scores[2 * taken]) + 1 - begun or 0
-  if length > 0 then run(begun, token + taken - length, length) end
+  if taken > 0 then
+    local length = tonumber(scores[2 * (n - taken) + 2]) + 1 - begun
+    if length > 0 then run(begun, token + taken - length, length) end
+    redis.call('ZADD', mine, unpack(scores, 2 * (n - taken) + 1, 2 * n))
+  end
   n = taken
-  if n > 0 then redis.call('ZADD', mine, unpack(scores)) end
 end
 if waiting > n then
   out[2] = 'MORE'

@@ -1,0 +1,43 @@
+package worqr
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
+
+// named sorts a batch and appends how settle.lua is told of it: what is finished first and in the order of its numbers, so
+// that runs are long. What is put back stays in its order, as single runs: at the front the last one named comes first.
+func named(text []byte, batch []*Process) []byte {
+	slices.SortStableFunc(batch, func(a, b *Process) int {
+		switch aDone, bDone := a.asked() == finish, b.asked() == finish; {
+		case aDone && bDone:
+			return cmp.Compare(a.number, b.number)
+		case aDone:
+			return -1
+		case bDone:
+			return 1
+		}
+		return 0
+	})
+	for i := 0; i < len(batch); {
+		first, n := batch[i], int64(1)
+		what := first.asked()
+		for i++; i < len(batch) && what == finish && batch[i].asked() == finish; i++ {
+			if batch[i].number != first.number+n || batch[i].token != first.token+n {
+				break
+			}
+			n++
+		}
+		text = run(text, first, n, what)
+	}
+	return text
+}
+
+// run appends n processes with numbers and tokens that rise by one.
+func run(text []byte, first *Process, n int64, what outcome) []byte {
+	for _, part := range [...]int64{first.number, first.token, n} {
+		text = append(strconv.AppendInt(text, part, 10), ' ')
+	}
+	return append(append(text, what...), ' ')
+}

@@ -1,0 +1,130 @@
+package worqr
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// While handlers return quickly, tasks are taken ahead of the slots, as many as the limit: so a slot need not wait for a
+// round trip.
+const (
+	quickHandler  = time.Millisecond      // of a handler that returns quickly
+	quickRow      = 32                    // so many of them in a row
+	aheadPatience = 10 * time.Millisecond // when no slot was free for so long, what was taken ahead goes back
+)
+
+// station is a queue as this daemon serves it, over all its incarnations. The slots are the daemon's: a handler keeps its
+// slot until it returns, also when its worker has lapsed meanwhile, so the limit holds across lapses.
+type station struct {
+	name    string
+	handler Handler // nil: tasks are taken by Worker.Take
+	limit   int
+
+	opening sync.Mutex // held while a membership is made or ended
+
+	mu    sync.Mutex
+	open  *membership // the present one, also when it has ended
+	serve bool        // StartWork was called, and StopWork was not since
+	free  []*slot
+	ahead []*Process    // in hand, and no slot is free for them
+	freed chan struct{} // a flag
+
+	quick  atomic.Int32 // handlers in a row that returned quickly
+	runner runner
+}
+
+// slot lets one handler run.
+type slot struct{ failures int }
+
+func newStation(name string, q Queue) *station {
+	st := &station{name: name, handler: q.Handler, limit: q.Limit, freed: make(chan struct{}, 1)}
+	for range q.Limit {
+		st.free = append(st.free, &slot{})
+	}
+	return st
+}
+
+// room answers for how many tasks there is room, up to a chunk: in slots, and ahead of them when half of that is empty.
+func (st *station) room() int {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	n := len(st.free)
+	if ahead := st.limit - len(st.ahead); st.quick.Load() >= quickRow && 2*ahead >= st.limit {
+		n += ahead
+	}
+	return min(n, chunkTasks)
+}
+
+// deliver has processes run, each in a slot until its handler returns, and keeps those that have none.
+func (st *station) deliver(processes []*Process) {
+	if len(processes) == 0 {
+		return
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.ahead = append(st.ahead, processes...)
+	st.start()
+}
+
+// giveBack frees a slot.
+func (st *station) giveBack(s *slot) {
+	st.mu.Lock()
+	st.free = append(st.free, s)
+	st.start()
+	st.mu.Unlock()
+	signal(st.freed)
+}
+
+// start has the processes run for which a slot is free. The caller has mu.
+func (st *station) start() {
+	n := min(len(st.free), len(st.ahead))
+	if n == 0 {
+		return
+	}
+	for i, p := range st.ahead[:n] {
+		p.of.running.Add(1)
+		st.runner.add(job{p, st.free[len(st.free)-1-i]})
+	}
+	st.free = st.free[:len(st.free)-n]
+	if st.ahead = st.ahead[n:]; len(st.ahead) == 0 {
+		st.ahead = nil
+	}
+}
+
+func (st *station) hasAhead() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return len(st.ahead) > 0
+}
+
+// took counts the handlers in a row that returned quickly.
+func (st *station) took(d time.Duration) {
+	if d > quickHandler {
+		st.quick.Store(0)
+	} else if st.quick.Load() < quickRow {
+		st.quick.Add(1)
+	}
+}
+
+// dropAhead takes out what no slot was free for, and takes nothing ahead for some time.
+func (st *station) dropAhead() []*Process {
+	st.quick.Store(0)
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	list := st.ahead
+	st.ahead = nil
+	return list
+}
+
+func (st *station) membership() *membership {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.open
+}
+
+func (st *station) serving() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.serve
+}
