@@ -5,7 +5,9 @@ import (
 	"errors"
 	"runtime"
 	"runtime/metrics"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/worqr/worqr-go/internal/redistest"
@@ -93,4 +95,54 @@ func goroutinesMade(t testing.TB) uint64 {
 		t.Skip("this Go does not count goroutines")
 	}
 	return sample[0].Value.Uint64()
+}
+
+// While handlers return quickly, tasks are taken ahead of the slots. When one does not, what was taken ahead goes to idle
+// peers, in order; the limit holds all the time.
+func TestWhatWasTakenAheadGoesBackWhenAHandlerIsSlow(t *testing.T) {
+	t.Parallel()
+	m := open(t)
+	var running, most atomic.Int32
+	slow, goOn := make(chan string, 1), make(chan struct{})
+	tasks := append(numbered("t", 500), "slow")
+	rest := numbered("rest", 20)
+	enqueue(t, m, "q", append(tasks, rest...)...)
+	var taken, most2 atomic.Int32
+	cfg := handling(quick(), "q", 2, func(_ context.Context, p *worqr.Process) error {
+		n := running.Add(1)
+		defer running.Add(-1)
+		most.Store(max(most.Load(), n))
+		if string(p.Task()) == "slow" {
+			slow <- p.ID()
+			<-goOn
+		} else if len(slow) > 0 {
+			<-goOn
+		}
+		return nil
+	})
+	cfg.Hooks.OnTake = func(*worqr.Process) { taken.Add(1); most2.Store(max(most2.Load(), taken.Load())) }
+	cfg.Hooks.OnSettle = func(*worqr.Process, string, error) { taken.Add(-1) }
+	run(t, m, cfg)
+	redistest.Eventually(t, soon, "the slow one runs", func() bool { return len(slow) > 0 })
+	redistest.Eventually(t, soon, "only what runs is in hand", func() bool { return len(held(t, m, "q")) == 2 })
+
+	ran := make(chan string, len(rest))
+	run(t, m, handling(quick(), "q", 1, gather(ran)))
+	first := receive(t, "a run on the peer", ran)
+	n := slices.Index(rest, first)
+	if n < 0 || n > 1 {
+		t.Fatalf("the peer ran %q first, of %v: one of them may run beside the slow one", first, rest[:2])
+	}
+	for _, task := range rest[n+1:] {
+		if got := receive(t, "a run on the peer", ran); got != task {
+			t.Fatalf("the peer ran %q, want %q", got, task)
+		}
+	}
+	close(goOn)
+	if n := most.Load(); n > 2 {
+		t.Errorf("%d handlers ran at once, the limit is 2", n)
+	}
+	if n := most2.Load(); n < 3 || n > 4+2 {
+		t.Errorf("%d were in hand at once: with a limit of 2 and quick handlers 4, and those being settled", n)
+	}
 }
