@@ -12,7 +12,9 @@ import (
 // Queue says how a worker serves a queue.
 type Queue struct {
 	Handler Handler // required
-	Limit   int     // handlers at once; 0 means 1
+	// Limit is how many handlers run at once; 0 means 1. While they return within a millisecond, as many tasks more are in
+	// hand and start as slots become free; what then waits for 10 ms goes back to the front.
+	Limit int
 }
 
 // WorkerConfig configures a Worker. The zero value works.
