@@ -32,16 +32,23 @@ func (l *life) round(ctx context.Context) {
 		}
 		return
 	}
+	fenced := map[string][]string{} // of a worker, the queues that it is out of, with nothing to put back
 	if len(dead) > 1 {
 		// All of them first, so that what they held of one queue comes back in one order; whoever fails is met below again.
 		for _, id := range dead {
 			_ = l.w.eachMembership(ctx, id, func(queue, membership string) error {
-				_, err := l.w.mesh.queue(ctx, reclaimScript, queue, membership, 0)
+				answer, err := redis.Ints(l.w.mesh.queue(ctx, reclaimScript, queue, membership, 0))
+				if err == nil && answer[2] == 0 {
+					fenced[id] = append(fenced[id], queue)
+				}
 				return err
 			})
 		}
 	}
 	for _, id := range dead {
+		for _, queue := range fenced[id] {
+			l.w.reclaimed(id, queue, 0)
+		}
 		if err := l.w.reclaimWorker(ctx, id); err != nil && ctx.Err() == nil {
 			// it stays registered, so the next round tries again
 			l.w.hooks.error(failed(err, "reclaim worker %s", id))
@@ -117,8 +124,7 @@ func (w *Worker) reclaimWorker(ctx context.Context, id string) error {
 	err := w.eachMembership(ctx, id, func(queue, membership string) error {
 		n, err := w.mesh.reclaim(ctx, queue, membership)
 		if err == nil {
-			w.hooks.reclaim(id, queue, n)
-			w.log.Info().Str("worker", id).Str("queue", queue).Int("returned", n).Msg("worqr: reclaimed from a dead worker")
+			w.reclaimed(id, queue, n)
 		}
 		return err
 	})
@@ -130,6 +136,11 @@ func (w *Worker) reclaimWorker(ctx context.Context, id string) error {
 		return nil
 	}
 	return err
+}
+
+func (w *Worker) reclaimed(id, queue string, returned int) {
+	w.hooks.reclaim(id, queue, returned)
+	w.log.Info().Str("worker", id).Str("queue", queue).Int("returned", returned).Msg("worqr: reclaimed from a dead worker")
 }
 
 // eachMembership does something to all memberships of a dead worker, queue by queue. Its workmap cannot grow any more:
