@@ -32,24 +32,15 @@ func (l *life) round(ctx context.Context) {
 		}
 		return
 	}
-	fenced := map[string][]string{} // of a worker, the queues that it is out of, with nothing to put back
+	fenced := map[string][]place{}
 	if len(dead) > 1 {
-		// All of them first, so that what they held of one queue comes back in one order; whoever fails is met below again.
+		// All of them first, so that what they held of one queue comes back in one order.
 		for _, id := range dead {
-			_ = l.w.eachMembership(ctx, id, func(queue, membership string) error {
-				answer, err := redis.Ints(l.w.mesh.queue(ctx, reclaimScript, queue, membership, 0))
-				if err == nil && answer[2] == 0 {
-					fenced[id] = append(fenced[id], queue)
-				}
-				return err
-			})
+			fenced[id] = l.w.fence(ctx, id)
 		}
 	}
 	for _, id := range dead {
-		for _, queue := range fenced[id] {
-			l.w.reclaimed(id, queue, 0)
-		}
-		if err := l.w.reclaimWorker(ctx, id); err != nil && ctx.Err() == nil {
+		if err := l.w.reclaimWorker(ctx, id, fenced[id]); err != nil && ctx.Err() == nil {
 			// it stays registered, so the next round tries again
 			l.w.hooks.error(failed(err, "reclaim worker %s", id))
 		}
@@ -119,33 +110,55 @@ func (l *life) sweep(ctx context.Context, claim bool) (dead []string, next turn,
 	return l.judge.Round(total, list), next, nil
 }
 
-// reclaimWorker puts back what a dead worker holds and ends its registration. Any number of peers may do this at once.
-func (w *Worker) reclaimWorker(ctx context.Context, id string) error {
-	err := w.eachMembership(ctx, id, func(queue, membership string) error {
-		n, err := w.mesh.reclaim(ctx, queue, membership)
+// place is a membership in a queue.
+type place struct{ queue, membership string }
+
+// fence takes a dead worker out of its queues, and puts nothing back yet. What fails is met again by reclaimWorker.
+func (w *Worker) fence(ctx context.Context, id string) (done []place) {
+	_ = w.eachMembership(ctx, id, func(at place) error {
+		_, err := w.mesh.queue(ctx, reclaimScript, at.queue, at.membership, 0)
 		if err == nil {
-			w.reclaimed(id, queue, n)
+			done = append(done, at)
 		}
 		return err
 	})
-	if err != nil {
+	return done
+}
+
+// reclaimWorker puts back what a dead worker holds and ends its registration. Any number of peers may do this at once.
+// What was fenced may be on its way back with another's already.
+func (w *Worker) reclaimWorker(ctx context.Context, id string, fenced []place) error {
+	reclaim := func(at place) error {
+		n, err := w.mesh.reclaim(ctx, at.queue, at.membership)
+		if err == nil {
+			w.hooks.reclaim(id, at.queue, n)
+			w.log.Info().Str("worker", id).Str("queue", at.queue).Int("returned", n).Msg("worqr: reclaimed from a dead worker")
+		}
 		return err
 	}
-	_, err = w.mesh.mesh(ctx, leaveScript, id, "reclaimed")
+	var errs []error // what cannot be mended holds up no other
+	for _, at := range fenced {
+		errs = append(errs, reclaim(at))
+	}
+	errs = append(errs, w.eachMembership(ctx, id, func(at place) error {
+		if slices.Contains(fenced, at) {
+			return nil
+		}
+		return reclaim(at)
+	}))
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	_, err := w.mesh.mesh(ctx, leaveScript, id, "reclaimed")
 	if errors.Is(err, errAlive) {
 		return nil
 	}
 	return err
 }
 
-func (w *Worker) reclaimed(id, queue string, returned int) {
-	w.hooks.reclaim(id, queue, returned)
-	w.log.Info().Str("worker", id).Str("queue", queue).Int("returned", returned).Msg("worqr: reclaimed from a dead worker")
-}
-
 // eachMembership does something to all memberships of a dead worker, queue by queue. Its workmap cannot grow any more:
 // serve needs a heartbeat.
-func (w *Worker) eachMembership(ctx context.Context, id string, do func(queue, membership string) error) error {
+func (w *Worker) eachMembership(ctx context.Context, id string, do func(place) error) error {
 	queues, err := w.mesh.WorkingQueues(ctx, id)
 	if err != nil {
 		return err
@@ -155,7 +168,7 @@ func (w *Worker) eachMembership(ctx context.Context, id string, do func(queue, m
 		roll, err := w.mesh.roll(ctx, queue)
 		for _, who := range roll.members {
 			if err == nil && workerOf(who.id) == id {
-				err = do(queue, who.id)
+				err = do(place{queue, who.id})
 			}
 		}
 		if err != nil {
