@@ -12,8 +12,8 @@ import (
 // Queue says how a worker serves a queue.
 type Queue struct {
 	Handler Handler // required
-	// Limit is how many handlers run at once; 0 means 1. While they return within a millisecond, as many tasks more are in
-	// hand and start as slots become free; what then waits for 10 ms goes back to the front.
+	// Limit is how many handlers run at once; 0 means 1. While they return within a millisecond, as many tasks more,
+	// 64 at the most, are in hand and start as slots become free; what then waits for 10 ms goes back to the front.
 	Limit int
 }
 

@@ -28,8 +28,8 @@ const (
 	mostPause  = 30 * time.Second
 )
 
-// dispatch takes tasks for the free slots, and ahead of them, and has their handlers run, until ctx ends or the membership does. It sleeps
-// when the queue was empty: then this membership is noted as idle, and an enqueue wakes it.
+// dispatch takes tasks for the free slots, and ahead of them, and has their handlers run, until ctx ends or the membership
+// does. It sleeps when the queue was empty: then this membership is noted as idle, and an enqueue wakes it.
 func (m *membership) dispatch(ctx context.Context) {
 	st := m.station
 	defer m.returnAhead()
@@ -71,13 +71,13 @@ func (m *membership) dispatch(ctx context.Context) {
 			pause = min(max(2*pause, 50*time.Millisecond), time.Second)
 			hungry = true
 		}
-		if ctx.Err() != nil || m.ended() {
-			return
-		}
 		for _, p := range processes {
 			m.life.w.hooks.take(p)
 		}
-		st.deliver(processes)
+		st.deliver(processes, ctx.Err() == nil && !m.ended())
+		if ctx.Err() != nil || m.ended() {
+			return
+		}
 		if err != nil {
 			m.takeAlong(false)
 			if sleep(ctx, jitter(pause)) != nil {
@@ -90,6 +90,7 @@ func (m *membership) dispatch(ctx context.Context) {
 // takeAlong says whether the dispatcher is about to take, and so to settle in the same command what handlers have finished.
 // When it is not, the settler does that: the flag is down before the outbox is seen to, so nothing falls between.
 func (m *membership) takeAlong(along bool) {
+	along = along && m.station.limit <= alongMost
 	m.along.Store(along)
 	if !along {
 		signal(m.outbox.filled)
@@ -98,11 +99,7 @@ func (m *membership) takeAlong(along bool) {
 
 // returnAhead puts back what was taken ahead of the slots.
 func (m *membership) returnAhead() {
-	list := m.station.dropAhead()
-	if len(list) == 0 || m.ended() {
-		return
-	}
-	if m.have(m.ctx) == nil {
+	if list := m.station.dropAhead(); len(list) > 0 && m.have(m.ctx) == nil {
 		defer m.release()
 		m.giveBack(list)
 	}
@@ -125,7 +122,7 @@ func (m *membership) takeFor(ctx context.Context, count int) (_ []*Process, more
 	// Idle only when a wake-up would arrive. The flag is up before that is asked, so who makes it ready sees it.
 	m.unnoted.Store(true)
 	park := m.life.w.mesh.listener.Ready()
-	processes, err := m.take(ctx, count, park, true)
+	processes, err := m.take(ctx, count, park, m.station.limit <= alongMost)
 	m.unnoted.CompareAndSwap(true, !park)
 	if err == nil && ctx.Err() != nil {
 		m.giveBack(processes) // a stop came meanwhile, and what drains may last: idle peers take them now

@@ -6,13 +6,18 @@ import (
 	"time"
 )
 
-// While handlers return quickly, tasks are taken ahead of the slots, as many as the limit: so a slot need not wait for a
-// round trip.
+// While handlers return quickly, tasks are taken ahead of the slots, as many as the limit, 64 at the most: so a slot need not
+// wait for a round trip.
 const (
-	quickHandler  = time.Millisecond      // of a handler that returns quickly
-	quickRow      = 32                    // so many of them in a row
+	quickHandler  = time.Millisecond // of a handler that returns quickly
+	quickRow      = 32               // so many of them in a row
+	aheadMost     = 64
 	aheadPatience = 10 * time.Millisecond // when no slot was free for so long, what was taken ahead goes back
 )
+
+// With a limit above this a take does not settle: two commands in one flush are better then, as the first is answered while
+// Redis runs the second.
+const alongMost = 16
 
 // station is a queue as this daemon serves it, over all its incarnations. The slots are the daemon's: a handler keeps its
 // slot until it returns, also when its worker has lapsed meanwhile, so the limit holds across lapses.
@@ -50,21 +55,24 @@ func (st *station) room() int {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	n := len(st.free)
-	if ahead := st.limit - len(st.ahead); st.quick.Load() >= quickRow && 2*ahead >= st.limit {
+	most := min(st.limit, aheadMost)
+	if ahead := most - len(st.ahead); st.quick.Load() >= quickRow && 2*ahead >= most {
 		n += ahead
 	}
 	return min(n, chunkTasks)
 }
 
-// deliver has processes run, each in a slot until its handler returns, and keeps those that have none.
-func (st *station) deliver(processes []*Process) {
+// deliver takes processes in. With run, each runs as soon as a slot is free for it.
+func (st *station) deliver(processes []*Process, run bool) {
 	if len(processes) == 0 {
 		return
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.ahead = append(st.ahead, processes...)
-	st.start()
+	if run {
+		st.start()
+	}
 }
 
 // giveBack frees a slot.
@@ -107,12 +115,14 @@ func (st *station) took(d time.Duration) {
 	}
 }
 
-// dropAhead takes out what no slot was free for, and takes nothing ahead for some time.
+// dropAhead takes out what no slot was free for, and has nothing more taken ahead for some time.
 func (st *station) dropAhead() []*Process {
-	st.quick.Store(0)
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	list := st.ahead
+	if len(list) > 0 {
+		st.quick.Store(0)
+	}
 	st.ahead = nil
 	return list
 }
