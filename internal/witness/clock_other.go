@@ -1,0 +1,5 @@
+//go:build !linux
+
+package witness
+
+func machine() clock { return own() }
