@@ -166,12 +166,17 @@ func (m *membership) returned(p *Process, s *slot, err error) {
 	_ = sleep(w.serving, pause) // ends early when the worker stops
 }
 
+// lost tells of a cause after which a process may be another worker's: nothing is done with it any more.
+func lost(cause error) bool {
+	return errors.Is(cause, ErrLapsed) || errors.Is(cause, ErrFenced) || errors.Is(cause, ErrGone)
+}
+
 // settleAfter settles a process as the handler's return says.
 func (m *membership) settleAfter(p *Process, cause, err error) {
 	switch {
 	case errors.Is(cause, ErrCanceled):
 		p.ask(finish)
-	case errors.Is(cause, ErrLapsed), errors.Is(cause, ErrFenced), errors.Is(cause, ErrGone):
+	case lost(cause):
 	case errors.Is(cause, ErrStopping): // all that is left goes back in one step, in order
 	case err != nil, cause != nil:
 		p.ask(front)

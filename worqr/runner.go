@@ -82,6 +82,9 @@ func (j job) run() {
 		}
 		m.returned(p, j.slot, err)
 	}()
-	err = m.station.handler.Handle(p.Context(), p)
+	// It may have waited for its slot, and the process have been frozen meanwhile.
+	if ctx := p.Context(); ctx.Err() == nil || !lost(p.ended()) {
+		err = m.station.handler.Handle(ctx, p)
+	}
 	normal = true
 }

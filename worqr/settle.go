@@ -106,7 +106,7 @@ func (m *membership) settledAlong(batch []*Process, repeated bool, answer []any,
 // settled tells what became of a batch, if it was answered.
 func (m *membership) settled(batch []*Process, repeated bool, words string, err error) error {
 	if err == nil && (words == "" || strings.Count(words, " ") != len(batch)-1) {
-		err = fmt.Errorf("an answer that cannot be read: %d outcomes for %d processes", strings.Count(words, " ")+1, len(batch))
+		err = fmt.Errorf("%w: an answer that cannot be read: %d outcomes for %d processes", ErrUnknown, strings.Count(words, " ")+1, len(batch))
 	}
 	for _, p := range batch {
 		p.unsure = p.unsure || repeated || errors.Is(err, ErrUnknown)
