@@ -37,7 +37,11 @@ func (m *membership) dispatch(ctx context.Context) {
 	stuck := time.NewTimer(aheadPatience)
 	defer stuck.Stop()
 	pause := time.Duration(0)
+	var pace pacer
 	for hungry := true; ; {
+		if pace.paused && !m.rest(ctx, stuck) {
+			return
+		}
 		m.takeAlong(hungry)
 		for !hungry || st.room() == 0 {
 			if st.hasAhead() {
@@ -62,10 +66,12 @@ func (m *membership) dispatch(ctx context.Context) {
 			}
 		}
 		// A flag that is raised from here on is seen after the take: nothing falls between the look and the sleep.
-		count := st.room()
-		processes, more, err := m.takeFor(ctx, count)
+		count, may := st.room(), pace.may(st)
+		processes, more, err := m.takeFor(ctx, count, may)
 		if err == nil {
-			pause, hungry = 0, len(processes) == count || more
+			n, dry := len(processes), len(processes) < count && !more
+			pause, hungry = 0, !dry || may && n > 0
+			pace.took(n, dry, may)
 		} else if !m.ended() && ctx.Err() == nil {
 			m.life.w.hooks.error(failed(err, "take from queue %q", st.name))
 			pause = min(max(2*pause, 50*time.Millisecond), time.Second)
@@ -106,8 +112,8 @@ func (m *membership) returnAhead() {
 }
 
 // takeFor takes up to count tasks. A take that was not answered is repeated for as many as it asked for, and so may bring
-// fewer or more: what is above goes back. more tells that tasks are left.
-func (m *membership) takeFor(ctx context.Context, count int) (_ []*Process, more bool, _ error) {
+// fewer or more: what is above goes back. again: another take follows when this one brings any. more tells that tasks are left.
+func (m *membership) takeFor(ctx context.Context, count int, again bool) (_ []*Process, more bool, _ error) {
 	if err := m.have(ctx); err != nil {
 		return nil, false, err
 	}
@@ -121,9 +127,14 @@ func (m *membership) takeFor(ctx context.Context, count int) (_ []*Process, more
 	}
 	// Idle only when a wake-up would arrive. The flag is up before that is asked, so who makes it ready sees it.
 	m.unnoted.Store(true)
-	park := m.life.w.mesh.listener.Ready()
+	park := parkNever
+	if m.life.w.mesh.listener.Ready() {
+		if park = parkDry; again {
+			park = parkNothing
+		}
+	}
 	processes, err := m.take(ctx, count, park, m.station.limit <= alongMost)
-	m.unnoted.CompareAndSwap(true, !park)
+	m.unnoted.CompareAndSwap(true, park == parkNever)
 	if err == nil && ctx.Err() != nil {
 		m.giveBack(processes) // a stop came meanwhile, and what drains may last: idle peers take them now
 		return nil, false, ErrStopping

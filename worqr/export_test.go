@@ -21,3 +21,26 @@ func ScriptSource(name string) string {
 	i := slices.IndexFunc(scripts, func(s *script) bool { return s.name == name })
 	return scripts[i].source
 }
+
+// Pacer is a pacer for tests.
+type Pacer struct {
+	pacer
+	st *station
+}
+
+// NewPacer makes one for a queue whose handlers have all returned quickly, or none has.
+func NewPacer(quick bool) *Pacer {
+	p := &Pacer{st: newStation("q", Queue{Limit: 1})}
+	if quick {
+		p.st.quick.Store(quickRow)
+	}
+	return p
+}
+
+func (p *Pacer) May() bool { return p.may(p.st) }
+
+// Took answers whether a pause follows.
+func (p *Pacer) Took(n int, dry, may bool) bool {
+	p.took(n, dry, may)
+	return p.paused
+}

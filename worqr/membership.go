@@ -147,10 +147,3 @@ func signal(c chan struct{}) {
 	default:
 	}
 }
-
-func flag(b bool) string {
-	if b {
-		return "1"
-	}
-	return "0"
-}

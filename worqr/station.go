@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// While handlers return quickly, tasks are taken ahead of the slots, as many as the limit, 64 at the most: so a slot need not
-// wait for a round trip.
+// While handlers return quickly, tasks are taken ahead of the slots, as many as the limit, but 16 at the least and 64
+// at the most: so a slot need not wait for a round trip.
 const (
 	quickHandler  = time.Millisecond // of a handler that returns quickly
 	quickRow      = 32               // so many of them in a row
+	aheadLeast    = 16
 	aheadMost     = 64
 	aheadPatience = 10 * time.Millisecond // when no slot was free for so long, what was taken ahead goes back
 )
@@ -55,7 +56,7 @@ func (st *station) room() int {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	n := len(st.free)
-	most := min(st.limit, aheadMost)
+	most := min(max(st.limit, aheadLeast), aheadMost)
 	if ahead := most - len(st.ahead); st.quick.Load() >= quickRow && 2*ahead >= most {
 		n += ahead
 	}

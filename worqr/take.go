@@ -12,11 +12,10 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// take brings up to count tasks from the front of the queue. With park, a queue that runs empty notes this membership
-// as idle. What is settled goes in the same command, with along. The caller has the turn.
+// take brings up to count tasks from the front of the queue. What is settled goes in the same command, with along. The caller has the turn.
 //
 // Numbers whose take was not answered are asked for again, as many as before: whatever copy ran, they answer the same.
-func (m *membership) take(ctx context.Context, count int, park, along bool) ([]*Process, error) {
+func (m *membership) take(ctx context.Context, count int, park parking, along bool) ([]*Process, error) {
 	for {
 		repeat := m.pending > 0
 		if repeat {
@@ -26,7 +25,7 @@ func (m *membership) take(ctx context.Context, count int, park, along bool) ([]*
 		m.taking = true
 		m.mu.Unlock()
 		begun := time.Now()
-		args := append(make([]any, 0, 5), m.id, m.next, count, flag(park))
+		args := append(make([]any, 0, 5), m.id, m.next, count, string(park))
 		var settling []*Process
 		if along {
 			settling = m.outbox.fresh()

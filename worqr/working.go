@@ -145,7 +145,7 @@ func (w *Worker) takeOne(ctx context.Context, queue string) (*Process, error) {
 	if m.closing.Load() {
 		return nil, ErrNotWorking
 	}
-	processes, err := m.take(ctx, 1, false, false)
+	processes, err := m.take(ctx, 1, parkNever, false)
 	if err == nil && len(processes) == 0 {
 		err = ErrEmpty
 	}

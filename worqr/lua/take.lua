@@ -4,7 +4,7 @@
 -- ARGV[3]  M
 -- ARGV[4]  first number
 -- ARGV[5]  how many, 500 at the most
--- ARGV[6]  '1': when the queue runs empty, note M as idle so that an enqueue wakes it
+-- ARGV[6]  note M as idle, so that an enqueue wakes it: '1' when the queue runs empty, '2' when it was empty, '0' never
 -- ARGV[7]  or none: what M settles before it takes, as settle.lua is told
 -- Returns  {newest cancel mark, 'OK', 'MORE' or 'HELP', runs, task, task, ...}; with ARGV[7] what settle answers stands
 --          behind the runs
@@ -15,7 +15,7 @@
 -- Errors   FENCED   M is no member
 --          INVALID  less than 1 or more than 500
 -- Cost     O(how many); of 32 more while a reclaim is under way
-local m, first, count, park = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6] == '1'
+local m, first, count, park = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), ARGV[6]
 if not (first >= 1 and count >= 1 and count <= 500) or ARGV[7] and named(ARGV[7]) > 500 then
   return {err = 'INVALID take: 1 to 500 at once'}
 end
@@ -93,7 +93,7 @@ end
 if waiting > n then
   out[2] = 'MORE'
   wake(1) -- a baton: tasks are left, so one more is told
-elseif park and from + n <= last then
+elseif from + n <= last and (park == '1' or park == '2' and n == 0) then
   redis.pcall('SADD', q .. ':idle', m)
 end
 return answer()
