@@ -20,15 +20,16 @@ const (
 	Lapsed                    // a worker's heartbeat lapsed, seen by a peer: Worker
 	Reclaimed                 // all that a lapsed worker held is back in its queues: Worker
 
-	// What a wake channel says; only OnWake sees these.
+	// What a wake channel says; only OnWake and OnGive see these.
 	wake // look at Queue
+	give // give up Count persistent tasks of Queue, down to Token of them
 	fail // this worker was failed by hand
 
 	mesh  // the mesh channel as a whole, which carries Joined to Reclaimed
 	ready // no message: what OnReady is called with
 )
 
-var kindWords = [...]string{"", "work", "cancel", "delete", "done", "joined", "left", "lapsed", "reclaimed", "wake", "fail", "mesh", "ready"}
+var kindWords = [...]string{"", "work", "cancel", "delete", "done", "joined", "left", "lapsed", "reclaimed", "wake", "give", "fail", "mesh", "ready"}
 
 // String gives the lower-case word: "work", "joined" and so on.
 func (k Kind) String() string {
@@ -134,7 +135,22 @@ func decode(t topic, payload []byte) (Event, error) {
 			break
 		}
 		word, queue, _ := bytes.Cut(payload, []byte{' '})
-		if string(word) != "wake" {
+		switch string(word) {
+		case "wake":
+		case "give":
+			e.Kind = give
+			var count, down []byte
+			count, queue, _ = bytes.Cut(queue, []byte{' '})
+			down, queue, _ = bytes.Cut(queue, []byte{' '})
+			n, err := number(count)
+			if err == nil {
+				e.Token, err = number(down)
+			}
+			if err != nil {
+				return Event{}, err
+			}
+			e.Count = int(n)
+		default:
 			return Event{}, errWord
 		}
 		if !isWord(queue) {

@@ -141,7 +141,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func TestKindWords(t *testing.T) {
-	want := "kind(0) work cancel delete done joined left lapsed reclaimed wake fail mesh ready kind(13)"
+	want := "kind(0) work cancel delete done joined left lapsed reclaimed wake give fail mesh ready kind(14)"
 	var words []string
 	for k := range ready + 2 {
 		words = append(words, k.String())

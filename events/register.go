@@ -51,6 +51,13 @@ func (l *Listener) OnWake(worker string, fn func(queue string, failed bool)) (st
 	return l.add(h, topic{kind: wake, name: worker})
 }
 
+// OnGive calls fn when one worker is told to give up n persistent tasks of a
+// queue, as long as it holds more than down. As OnHint, fn must not block.
+func (l *Listener) OnGive(worker string, fn func(queue string, n, down int)) (stop func()) {
+	h := &handler{hint: true, kinds: bits([]Kind{give}), fn: func(e Event) { fn(e.Queue, e.Count, int(e.Token)) }}
+	return l.add(h, topic{kind: wake, name: worker})
+}
+
 // OnReady calls fn each time that every wanted channel has become confirmed:
 // after every (re)connect, and again after every later registration. It means:
 // read the truth again now. One call answers for all registrations before it, but

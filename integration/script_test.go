@@ -30,6 +30,9 @@ func lua(t testing.TB, name string) operation {
 	if slices.Contains(ofMesh, name) {
 		files = files[1:]
 	}
+	if head, err := os.ReadFile("../worqr/lua/" + name + ".lua"); err == nil && strings.Contains(string(head), "\n-- Needs hold.lua.\n") {
+		files = []string{"lib", "hold", name}
+	}
 	var text strings.Builder
 	for _, f := range files {
 		source, err := os.ReadFile("../worqr/lua/" + f + ".lua")

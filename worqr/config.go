@@ -7,14 +7,21 @@ import (
 	"time"
 
 	"github.com/worqr/worqr-go/heartbeat"
+	"github.com/worqr/worqr-go/internal/share"
 )
 
 // Queue says how a worker serves a queue.
 type Queue struct {
 	Handler Handler // required
-	// Limit is how many handlers run at once; 0 means 1. While they return within a millisecond, as many tasks more,
-	// 64 at the most, are in hand and start as slots become free; what then waits for 10 ms goes back to the front.
+	// Limit is how many handlers run at once; 0 means 1, and no limit where tasks are persistent. While handlers return
+	// within a millisecond, as many tasks more, but 16 at the least and 64 at the most, are in hand and start as slots
+	// become free; what then waits for 10 ms goes back to the front.
 	Limit int
+	// Persistent: a handler holds its task until its context ends, and the workers of the queue share its tasks out by
+	// Capacity. What returns before goes back with a delay, of 100 ms doubling to 30 s; ErrDone and Process.Finish end
+	// the task. A queue is persistent for all workers or for none. See docs/persistent.md.
+	Persistent bool
+	Hold       Hold // how persistent tasks are held
 }
 
 // WorkerConfig configures a Worker. The zero value works.
@@ -70,6 +77,8 @@ func (c WorkerConfig) withDefaults() (WorkerConfig, error) {
 		return refuse("Grace: %v is below 0", c.Grace)
 	case c.Capacity < 0:
 		return refuse("Capacity: %d is below 0", c.Capacity)
+	case c.Capacity > share.MaxWeight:
+		return refuse("Capacity: %d is above %d", c.Capacity, share.MaxWeight)
 	}
 	queues := map[string]Queue{}
 	for name, q := range c.Queues {
@@ -85,7 +94,12 @@ func (c WorkerConfig) withDefaults() (WorkerConfig, error) {
 		if q.Limit < 0 {
 			return refuse("Queues: the Limit of queue %q is %d, below 0", name, q.Limit)
 		}
-		q.Limit = max(q.Limit, 1)
+		if q.Hold, err = q.Hold.withDefaults(q.Persistent); err != nil {
+			return refuse("Queues: queue %q: %w", name, err)
+		}
+		if !q.Persistent {
+			q.Limit = max(q.Limit, 1)
+		}
 		queues[name] = q
 	}
 	c.Queues, c.Labels = queues, maps.Clone(c.Labels)

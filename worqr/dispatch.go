@@ -36,6 +36,8 @@ func (m *membership) dispatch(ctx context.Context) {
 	defer m.takeAlong(false)
 	stuck := time.NewTimer(aheadPatience)
 	defer stuck.Stop()
+	due := time.NewTimer(time.Hour) // when a persistent task that is delayed may start
+	defer due.Stop()
 	pause := time.Duration(0)
 	var pace pacer
 	for hungry := true; ; {
@@ -56,9 +58,13 @@ func (m *membership) dispatch(ctx context.Context) {
 				hungry = true
 			case <-m.woken:
 				hungry = true
-				if st.room() == 0 {
+				if st.room() == 0 && st.hold == nil {
 					m.passOn(ctx)
 				}
+			case <-m.granted:
+				m.giveUp()
+			case <-due.C:
+				hungry = true
 			case <-st.freed:
 			case <-stuck.C: // no slot was free in this time
 				m.takeAlong(false)
@@ -72,6 +78,9 @@ func (m *membership) dispatch(ctx context.Context) {
 			n, dry := len(processes), len(processes) < count && !more
 			pause, hungry = 0, !dry || may && n > 0
 			pace.took(n, dry, may)
+			if m.due > 0 {
+				due.Reset(m.due)
+			}
 		} else if !m.ended() && ctx.Err() == nil {
 			m.life.w.hooks.error(failed(err, "take from queue %q", st.name))
 			pause = min(max(2*pause, 50*time.Millisecond), time.Second)
@@ -96,11 +105,15 @@ func (m *membership) dispatch(ctx context.Context) {
 // takeAlong says whether the dispatcher is about to take, and so to settle in the same command what handlers have finished.
 // When it is not, the settler does that: the flag is down before the outbox is seen to, so nothing falls between.
 func (m *membership) takeAlong(along bool) {
-	along = along && m.station.limit <= alongMost
+	along = along && m.settlesAlong()
 	m.along.Store(along)
 	if !along {
 		signal(m.outbox.filled)
 	}
+}
+
+func (m *membership) settlesAlong() bool {
+	return m.station.hold == nil && m.station.limit <= alongMost
 }
 
 // returnAhead puts back what was taken ahead of the slots.
@@ -133,7 +146,7 @@ func (m *membership) takeFor(ctx context.Context, count int, again bool) (_ []*P
 			park = parkNothing
 		}
 	}
-	processes, err := m.take(ctx, count, park, m.station.limit <= alongMost)
+	processes, err := m.take(ctx, count, park, m.settlesAlong())
 	m.unnoted.CompareAndSwap(true, park == parkNever)
 	if err == nil && ctx.Err() != nil {
 		m.giveBack(processes) // a stop came meanwhile, and what drains may last: idle peers take them now
@@ -157,6 +170,10 @@ func (m *membership) passOn(ctx context.Context) {
 func (m *membership) returned(p *Process, s *slot, err error) {
 	defer m.station.giveBack(s)
 	w, cause := m.life.w, p.ended()
+	if m.station.hold != nil {
+		m.letGo(p, cause, err)
+		return
+	}
 	if p.asked() == "" {
 		m.settleAfter(p, cause, err)
 	}

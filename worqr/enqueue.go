@@ -106,11 +106,21 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 	if err != nil {
 		return err
 	}
-	fresh := false
-	_, _, err = m.cmd.try(ctx, enqueueScript.once, func(bool) (_ any, sent bool, err error) {
-		fresh, sent, err = l.send(ctx, tasks)
-		return nil, sent, err
-	})
+	fresh, persistent := false, m.persistent(l)
+	if !persistent {
+		_, _, err = m.cmd.try(ctx, enqueueScript.once, func(bool) (_ any, sent bool, err error) {
+			fresh, sent, err = l.send(ctx, tasks)
+			return nil, sent, err
+		})
+		persistent = errors.Is(err, errPersistent)
+	}
+	if persistent {
+		fresh, _, err = m.add(ctx, queue, "", tasks)
+		m.setPersistent(l, !errors.Is(err, errPlain))
+		if errors.Is(err, errPlain) { // not any more: it was empty for a day
+			return m.push(ctx, queue, tasks)
+		}
+	}
 	if errors.Is(err, ErrUnknown) || err == nil && fresh && noted {
 		// Noted again now, or by the next enqueue: only a listing misses the queue meanwhile, so this is no failure.
 		if m.note(ctx, queue, l) != nil {
@@ -151,4 +161,17 @@ func (m *Mesh) setNoted(l *lane, noted bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l.noted = noted
+}
+
+// persistent tells whether the queue was last met as one of persistent tasks.
+func (m *Mesh) persistent(l *lane) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return l.persistent
+}
+
+func (m *Mesh) setPersistent(l *lane, persistent bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l.persistent = persistent
 }

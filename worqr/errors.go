@@ -33,6 +33,10 @@ var (
 	ErrStopping = errors.New("worqr: the worker is stopping")
 	// ErrHandover is the cause of a process context whose task moves to another worker.
 	ErrHandover = errors.New("worqr: the task is handed over")
+	// ErrDone: a handler that returns it, wrapped or not, has finished its persistent task for good.
+	ErrDone = errors.New("worqr: the task is done")
+	// ErrSuperseded: a later Reconcile of the same queue has begun, so this one did no more.
+	ErrSuperseded = errors.New("worqr: superseded by a later call")
 	// ErrSettled: the process was finished or stopped before.
 	ErrSettled = errors.New("worqr: the process is settled already")
 	// ErrUnknown: the command was sent and no answer came, so it may or may not have taken effect.
@@ -48,8 +52,12 @@ var (
 	// ErrConfig: the configuration is refused, or contradicts the mesh or the server.
 	ErrConfig = errors.New("worqr: configuration")
 
+	errPersistent = errors.New("the queue is one of persistent tasks")
+	errPlain      = errors.New("the queue is not one of persistent tasks")
+
 	errLost  = errors.New("the heartbeat is gone")
 	errStale = errors.New("a membership was closed meanwhile")
+	errHeld  = errors.New("handlers of persistent tasks have not returned: the worker keeps these tasks until it lapses")
 	errAlive = errors.New("the worker has a heartbeat")
 )
 
@@ -64,6 +72,10 @@ var words = map[string]error{
 	"OOM":       ErrRedisFull,
 	"CONFIG":    ErrConfig,
 	"WRONGTYPE": ErrWrongType,
+
+	"PERSISTENT": errPersistent,
+	"PLAIN":      errPlain,
+	"SUPERSEDED": ErrSuperseded,
 }
 
 // passing are the server's answers that a later attempt may not meet.

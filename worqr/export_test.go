@@ -5,7 +5,8 @@ import "slices"
 var scripts = []*script{
 	joinScript, beatScript, serveScript, unserveScript, noteScript, forgetScript, leaveScript, failScript, sweepScript, rosterScript, servedScript,
 	checkScript, openScript, enqueueScript, takeScript, settleScript, reclaimScript, lookScript, wakeScript, newestScript, cancelScript, deleteScript,
-	auditScript, heldScript, trimScript,
+	auditScript, heldScript, trimScript, addScript, holdTakeScript, holdSettleScript, holdLookScript, grantScript, weighScript, generationScript,
+	presentScript, dropScript, locateScript, checkpointScript, admitScript,
 }
 
 // ScriptName names the script with a SHA-1, or answers "". Tests of faults choose the commands to break by it.

@@ -13,7 +13,8 @@ type lane struct {
 	cmd  commander
 	head []any // what stands before the tasks
 
-	noted bool // the queue is in the list of queues; guarded by the mesh's mu
+	noted      bool // the queue is in the list of queues; this and the next are guarded by the mesh's mu
+	persistent bool // its tasks are: they are added another way
 
 	mu   sync.Mutex
 	open *parcel // gathers; nil: none

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -46,6 +47,7 @@ type life struct {
 	order   []string               // the queues, in the order in which they are looked at
 	at      int
 	turned  time.Time            // when a queue last had its turn
+	kept    time.Time            // when checkpoints were last written
 	looks   map[*membership]bool // to be looked at before their turn
 	failed  bool                 // somebody says that this worker was failed
 
@@ -78,7 +80,8 @@ func (w *Worker) join(ctx context.Context) error {
 	l.ctx, l.end = context.WithCancelCause(context.Background())
 	running, stop := context.WithCancel(context.Background())
 	l.stop = stop
-	l.unlisten = w.mesh.listener.OnWake(l.id, l.hint)
+	unwake, ungive := w.mesh.listener.OnWake(l.id, l.hint), w.mesh.listener.OnGive(l.id, l.told)
+	l.unlisten = func() { unwake(); ungive() }
 	l.tasks.Go(func() {
 		defer l.beats.close()
 		_ = l.lease.Keep(running, sent) // why it ended stands in the lease's context
@@ -203,6 +206,17 @@ func (l *life) hint(queue string, failed bool) {
 	}
 }
 
+// told is told on this worker's own channel to give up persistent tasks.
+func (l *life) told(queue string, n, down int) {
+	l.mu.Lock()
+	m := l.members[queue]
+	l.mu.Unlock()
+	if m != nil {
+		m.grant.Store(&grant{n, down})
+		signal(m.granted)
+	}
+}
+
 // lookSoon has a membership looked at before its turn.
 func (l *life) lookSoon(m *membership) {
 	l.mu.Lock()
@@ -231,6 +245,7 @@ func (l *life) lookWhere(which func(*membership) bool) {
 // looking is one round of looks: what was asked for, or else the next queue in turn. It is also the poll that finds
 // tasks of which no word came.
 func (l *life) looking(ctx context.Context) {
+	l.checkpoints(ctx)
 	for _, m := range l.nextLooks() {
 		waiting, err := m.look(ctx)
 		if err != nil {
@@ -242,6 +257,26 @@ func (l *life) looking(ctx context.Context) {
 		if waiting > 0 {
 			signal(m.poke)
 			l.w.tellWaiting(m.station, waiting)
+		}
+	}
+}
+
+// checkpoints writes those of all queues, once a beat.
+func (l *life) checkpoints(ctx context.Context) {
+	l.mu.Lock()
+	if time.Since(l.kept) < l.w.cfg.Beat*3/4 {
+		l.mu.Unlock()
+		return
+	}
+	l.kept = time.Now()
+	members := slices.Collect(maps.Values(l.members))
+	l.mu.Unlock()
+	for _, m := range members {
+		if m.station.hold == nil {
+			continue
+		}
+		if err := m.keepCheckpoints(ctx, nil); err != nil && ctx.Err() == nil && !m.ended() {
+			l.w.hooks.error(err)
 		}
 	}
 }

@@ -16,6 +16,7 @@ func (m *membership) look(ctx context.Context) (waiting int, err error) {
 		return 0, err
 	}
 	defer m.release()
+	claim := m.claimRound()
 	m.mu.Lock()
 	before := len(m.inHand) // it only shrinks now: no take is under way
 	m.mu.Unlock()
@@ -24,13 +25,20 @@ func (m *membership) look(ctx context.Context) (waiting int, err error) {
 		m.mu.Lock()
 		since := m.seen
 		m.mu.Unlock()
-		answer, err := redis.Values(m.life.w.mesh.queue(ctx, lookScript, m.station.name, m.id, since))
+		answer, err := redis.Values(m.life.w.mesh.queue(ctx, m.script(lookScript, holdLookScript), m.station.name, m.id, since, claim)) // the last is for persistent tasks alone
 		if errors.Is(err, ErrFenced) {
 			m.fenced()
 		}
 		var newest int64
 		if err == nil {
 			answer, err = redis.Scan(answer, &held, &waiting, &newest)
+		}
+		if err == nil && m.station.hold != nil {
+			var round []any
+			if answer, err = redis.Scan(answer, &round); err == nil && len(round) > 0 {
+				claim = 0
+				defer m.planRound(ctx, round, waiting)
+			}
 		}
 		if err != nil {
 			return 0, failed(err, "look at queue %q", m.station.name)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/worqr/worqr-go/events"
 )
@@ -20,17 +21,19 @@ type membership struct {
 
 	// turn holds one token. Who has it is the only one to take, or to compare what is in hand.
 	turn    chan struct{}
-	next    int64       // the first number of the next take
-	stray   bool        // Redis may list what nobody here knows: a put-back or a take was not answered
-	more    bool        // the last take left tasks behind
-	pending int         // how many numbers a take asked for that was never answered: it is repeated as it was
-	closing atomic.Bool // no further take
+	next    int64         // the first number of the next take
+	stray   bool          // Redis may list what nobody here knows: a put-back or a take was not answered
+	more    bool          // the last take left tasks behind
+	due     time.Duration // after the last take: until a delayed task may start; 0: none is known
+	pending int           // how many numbers a take asked for that was never answered: it is repeated as it was
+	closing atomic.Bool   // no further take
 
 	mu     sync.Mutex
 	inHand map[int64]*Process
-	seen   int64          // newest cancel mark that was applied
-	taking bool           // a take is under way:
-	hints  []events.Event // cancels heard meanwhile, for what it brings
+	dirty  map[int64]*Process // have a checkpoint that was not written
+	seen   int64              // newest cancel mark that was applied
+	taking bool               // a take is under way:
+	hints  []events.Event     // cancels heard meanwhile, for what it brings
 
 	running atomic.Int64  // handlers that have not returned
 	quiet   chan struct{} // a flag: the last of them has
@@ -40,7 +43,9 @@ type membership struct {
 	along   atomic.Bool   // the next take is about to go, and what handlers have finished goes with it
 	poke    chan struct{} // tasks may wait: take
 	woken   chan struct{} // a wake-up that was meant for this membership: take, or pass it on
-	unnoted atomic.Bool   // a take did not note it as idle, as no wake-up would have arrived
+	granted chan struct{} // persistent tasks are to be given up:
+	grant   atomic.Pointer[grant]
+	unnoted atomic.Bool // a take did not note it as idle, as no wake-up would have arrived
 
 	unhint       func()
 	stopTaking   context.CancelFunc // nil without a handler
@@ -55,7 +60,7 @@ func newMembership(l *life, st *station, id string) *membership {
 	m := &membership{
 		life: l, station: st, id: id, next: 1,
 		turn: make(chan struct{}, 1), inHand: map[int64]*Process{}, outbox: newOutbox(),
-		quiet: make(chan struct{}, 1), poke: make(chan struct{}, 1), woken: make(chan struct{}, 1), sent: make(chan struct{}),
+		quiet: make(chan struct{}, 1), poke: make(chan struct{}, 1), woken: make(chan struct{}, 1), granted: make(chan struct{}, 1), sent: make(chan struct{}),
 	}
 	m.turn <- struct{}{}
 	m.ctx, m.end = context.WithCancelCause(l.ctx)

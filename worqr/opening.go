@@ -50,7 +50,7 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	}
 	m := newMembership(l, st, l.nextID())
 	unhint := l.w.mesh.listener.OnHint(st.name, events.Cancel, m.hint)
-	reply, repeated, err := l.w.mesh.queueTold(ctx, openScript, st.name, m.id, ticket)
+	reply, repeated, err := l.w.mesh.queueTold(ctx, openScript, st.name, append([]any{m.id, ticket}, st.terms(l.w.cfg.Capacity)...)...)
 	maybe := err == nil || repeated // a refusal is an answer: nothing is open then
 	m.seen, err = redis.Int64(reply, err)
 	if err == nil {
@@ -122,7 +122,10 @@ func (l *life) close(ctx context.Context, lastCall ending, st *station) error {
 
 // giveUp takes a membership out of Redis: its processes go to the front, then the workmap lets go of the queue.
 func (l *life) giveUp(ctx context.Context, m *membership) error {
-	if _, err := l.w.mesh.reclaim(ctx, m.station.name, m.id); err != nil {
+	if m.station.hold != nil && m.running.Load() > 0 && l.ctx.Err() == nil {
+		return errHeld
+	}
+	if _, err := l.w.mesh.reclaim(ctx, m.station.name, m.id, "drain", 0); err != nil {
 		return err
 	}
 	if cur := m.station.membership(); cur != nil && cur.life == l && !cur.ended() {
@@ -193,6 +196,8 @@ func (m *membership) drain(ctx context.Context, lastCall ending) {
 				p.end(ErrStopping)
 			}
 		}
+	} else if m.station.hold != nil {
+		m.drainHolds(ctx, lastCall)
 	} else if !m.idle(ctx) {
 		for _, p := range m.processes() {
 			p.end(ErrStopping)

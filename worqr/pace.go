@@ -29,7 +29,7 @@ type pacer struct {
 
 // may tells whether a pause may follow the next take.
 func (c *pacer) may(st *station) bool {
-	return st.quick.Load() >= quickRow && time.Now().After(c.calm)
+	return st.quick.Load() >= quickRow && time.Since(c.calm) > 0
 }
 
 // took enters a take that brought n tasks, with dry all that there were.

@@ -19,6 +19,10 @@ type Process struct {
 	token  int64
 	task   []byte
 	taken  time.Time
+	past   Past // of a persistent task
+	// the checkpoint, and how many there were before; guarded by the membership's mu
+	mark       int64
+	checkpoint []byte
 
 	mu      sync.Mutex
 	ctx     context.Context // see held; nil: nobody has asked for it
@@ -44,12 +48,28 @@ const (
 	front  outcome = "front"
 	back   outcome = "back"
 
+	rebalance outcome = "rebalance" // of a persistent task, as the next four
+	drained   outcome = "drain"
+	later     outcome = "later"
+	undo      outcome = "undo"
+
 	returned outcome = "returned" // put back with all that its membership held
 
 	done    outcome = "done"
 	gone    outcome = "gone"
 	dropped outcome = "dropped"
 )
+
+// Deadline is until when the worker may trust that the process is its own, on the monotonic clock. It moves on with each
+// heartbeat; after the end it is the instant of the end.
+func (p *Process) Deadline() time.Time { return p.of.life.lease.Deadline() }
+
+// Valid tells whether the process is this worker's to work on now. It reads the clocks itself: ask it before each effect
+// outside.
+func (p *Process) Valid() bool { return p.Context().Err() == nil }
+
+// Ready tells that the feed of a task which moves here runs, so that its holder may stop: see Hold.MakeBeforeBreak.
+func (p *Process) Ready() {}
 
 // ID is unique for ever: no two processes share one, also of equal tasks.
 func (p *Process) ID() string { return fmt.Sprintf("%s.%d", p.of.id, p.number) }

@@ -86,7 +86,9 @@ func (j job) run() {
 	if begun.Sub(p.taken) > quickHandler {
 		_ = ctx.Err() // reads the clocks, at the price of two system calls: while it waited, all of this may have been frozen
 	}
-	if !lost(p.ended()) {
+	if m.station.hold != nil {
+		err = m.station.hold.run(ctx, p, m.station.handler)
+	} else if !lost(p.ended()) {
 		err = m.station.handler.Handle(ctx, p)
 	}
 	normal = true

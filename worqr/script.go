@@ -29,13 +29,9 @@ type script struct {
 }
 
 // load reads a script. Comments are stripped: they would be sent with every EVAL and kept by Redis.
-func load(name string, prelude bool) *script {
+func load(name string, preludes ...string) *script {
 	var text strings.Builder
-	files := []string{name}
-	if prelude {
-		files = []string{"lib", name}
-	}
-	for _, f := range files {
+	for _, f := range append(preludes, name) {
 		source, err := sources.ReadFile("lua/" + f + ".lua")
 		if err != nil {
 			panic(err) // the file is embedded: a build cannot lack it
@@ -52,35 +48,51 @@ func load(name string, prelude bool) *script {
 
 // The scripts in the slot of the mesh.
 var (
-	joinScript    = load("join", false)
-	beatScript    = load("beat", false)
-	serveScript   = load("serve", false)
-	unserveScript = load("unserve", false)
-	noteScript    = load("note", false)
-	forgetScript  = load("forget", false)
-	leaveScript   = load("leave", false)
-	failScript    = load("fail", false)
-	sweepScript   = load("sweep", false)
-	rosterScript  = load("roster", false)
-	servedScript  = load("served", false)
-	checkScript   = load("check", false)
+	joinScript    = load("join")
+	beatScript    = load("beat")
+	serveScript   = load("serve")
+	unserveScript = load("unserve")
+	noteScript    = load("note")
+	forgetScript  = load("forget")
+	leaveScript   = load("leave")
+	failScript    = load("fail")
+	sweepScript   = load("sweep")
+	rosterScript  = load("roster")
+	servedScript  = load("served")
+	checkScript   = load("check")
 )
 
 // The scripts in the slot of a queue.
 var (
-	openScript    = load("open", true)
-	enqueueScript = onlyOnce(load("enqueue", true))
-	takeScript    = load("take", true)
-	settleScript  = load("settle", true)
-	reclaimScript = load("reclaim", true)
-	lookScript    = load("look", true)
-	wakeScript    = load("wake", true)
-	newestScript  = load("newest", true)
-	cancelScript  = load("cancel", true)
-	deleteScript  = load("delete", true)
-	auditScript   = load("audit", true)
-	heldScript    = load("held", true)
-	trimScript    = load("trim", true)
+	openScript    = load("open", "lib", "hold")
+	enqueueScript = onlyOnce(load("enqueue", "lib"))
+	takeScript    = load("take", "lib")
+	settleScript  = load("settle", "lib")
+	reclaimScript = load("reclaim", "lib", "hold")
+	lookScript    = load("look", "lib")
+	wakeScript    = load("wake", "lib")
+	newestScript  = load("newest", "lib")
+	cancelScript  = load("cancel", "lib", "hold")
+	deleteScript  = load("delete", "lib", "hold")
+	auditScript   = load("audit", "lib")
+	heldScript    = load("held", "lib")
+	trimScript    = load("trim", "lib")
+)
+
+// The scripts in the slot of a queue of persistent tasks.
+var (
+	addScript        = load("add", "lib", "hold")
+	holdTakeScript   = load("hold_take", "lib", "hold")
+	holdSettleScript = load("hold_settle", "lib", "hold")
+	holdLookScript   = load("hold_look", "lib", "hold")
+	grantScript      = load("grant", "lib")
+	weighScript      = load("weigh", "lib", "hold")
+	generationScript = load("generation", "lib", "hold")
+	presentScript    = load("present", "lib")
+	dropScript       = load("drop", "lib", "hold")
+	locateScript     = load("locate", "lib", "hold")
+	admitScript      = load("admit", "lib")
+	checkpointScript = load("checkpoint", "lib", "hold")
 )
 
 func onlyOnce(s *script) *script { s.once = true; return s }

@@ -57,8 +57,13 @@ func (m *membership) settler(ctx context.Context) {
 
 // settle sends one batch and answers whether it was answered.
 func (m *membership) settle(batch []*Process) bool {
+	if m.station.hold != nil {
+		if err := m.keepCheckpoints(m.ctx, batch); err != nil {
+			m.life.w.hooks.error(err) // a checkpoint is not worth a delay
+		}
+	}
 	m.text = named(m.text[:0], batch) // free again: the command before was answered
-	reply, repeated, err := m.life.w.mesh.queueTold(m.ctx, settleScript, m.station.name, m.id, m.text)
+	reply, repeated, err := m.life.w.mesh.queueTold(m.ctx, m.script(settleScript, holdSettleScript), m.station.name, m.id, m.text)
 	if repeated || err != nil {
 		m.text = nil // a copy may still be written
 	}

@@ -24,8 +24,9 @@ const alongMost = 16
 // slot until it returns, also when its worker has lapsed meanwhile, so the limit holds across lapses.
 type station struct {
 	name    string
-	handler Handler // nil: tasks are taken by Worker.Take
-	limit   int
+	handler Handler  // nil: tasks are taken by Worker.Take
+	limit   int      // 0: none, of persistent tasks
+	hold    *keeping // nil: one-shot tasks
 
 	opening sync.Mutex // held while a membership is made or ended
 
@@ -45,6 +46,9 @@ type slot struct{ failures int }
 
 func newStation(name string, q Queue) *station {
 	st := &station{name: name, handler: q.Handler, limit: q.Limit, freed: make(chan struct{}, 1)}
+	if q.Persistent {
+		st.hold = newKeeping(q.Hold)
+	}
 	for range q.Limit {
 		st.free = append(st.free, &slot{})
 	}
@@ -56,6 +60,12 @@ func (st *station) room() int {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	n := len(st.free)
+	if st.hold != nil {
+		if st.limit == 0 {
+			n = chunkTasks
+		}
+		return min(n, chunkTasks)
+	}
 	most := min(max(st.limit, aheadLeast), aheadMost)
 	if ahead := most - len(st.ahead); st.quick.Load() >= quickRow && 2*ahead >= most {
 		n += ahead
@@ -87,6 +97,9 @@ func (st *station) giveBack(s *slot) {
 
 // start has the processes run for which a slot is free. The caller has mu.
 func (st *station) start() {
+	for st.limit == 0 && len(st.free) < len(st.ahead) {
+		st.free = append(st.free, &slot{})
+	}
 	n := min(len(st.free), len(st.ahead))
 	if n == 0 {
 		return
@@ -109,7 +122,7 @@ func (st *station) hasAhead() bool {
 
 // took counts the handlers in a row that returned quickly.
 func (st *station) took(d time.Duration) {
-	if d > quickHandler {
+	if d > quickHandler || st.hold != nil {
 		st.quick.Store(0)
 	} else if st.quick.Load() < quickRow {
 		st.quick.Add(1)

@@ -129,7 +129,7 @@ func (w *Worker) fence(ctx context.Context, id string) (done []place) {
 // What was fenced may be on its way back with another's already.
 func (w *Worker) reclaimWorker(ctx context.Context, id string, fenced []place) error {
 	reclaim := func(at place) error {
-		n, err := w.mesh.reclaim(ctx, at.queue, at.membership)
+		n, err := w.mesh.reclaim(ctx, at.queue, at.membership, "death", w.cfg.Lapse)
 		if err == nil {
 			w.hooks.reclaim(id, at.queue, n)
 			w.log.Info().Str("worker", id).Str("queue", at.queue).Int("returned", n).Msg("worqr: reclaimed from a dead worker")
@@ -179,11 +179,12 @@ func (w *Worker) eachMembership(ctx context.Context, id string, do func(place) e
 }
 
 // reclaim takes one membership out of a queue and puts its processes back, in small steps with pauses, so that others have
-// Redis in between. It answers how many went back; in steps of others, and in the help of takers, more may.
-func (m *Mesh) reclaim(ctx context.Context, queue, membership string) (returned int, err error) {
+// Redis in between. It answers how many went back; in steps of others, and in the help of takers, more may. why and
+// lapse: see reclaim.lua.
+func (m *Mesh) reclaim(ctx context.Context, queue, membership, why string, lapse time.Duration) (returned int, err error) {
 	for {
 		begun := time.Now()
-		answer, err := redis.Ints(m.queue(ctx, reclaimScript, queue, membership, reclaimStep))
+		answer, err := redis.Ints(m.queue(ctx, reclaimScript, queue, membership, reclaimStep, why, lapse.Milliseconds()))
 		if err != nil {
 			return returned, err
 		}
@@ -215,7 +216,7 @@ func (w *Worker) examine(ctx context.Context, at turn) error {
 		return err
 	}
 	for _, id := range orphans {
-		n, err := w.mesh.reclaim(ctx, queue, id)
+		n, err := w.mesh.reclaim(ctx, queue, id, "death", w.cfg.Lapse)
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func (m *membership) take(ctx context.Context, count int, park parking, along bo
 		if len(settling) > 0 {
 			args = append(args, named(nil, settling))
 		}
-		reply, repeated, err := m.life.w.mesh.queueTold(ctx, takeScript, m.station.name, args...)
+		reply, repeated, err := m.life.w.mesh.queueTold(ctx, m.script(takeScript, holdTakeScript), m.station.name, args...)
 		answer, err := redis.Values(reply, err)
 		answer, err = m.settledAlong(settling, repeated, answer, err)
 		processes, help, err := m.answered(answer, err)
@@ -74,8 +74,18 @@ func (m *membership) answered(answer []any, err error) (processes []*Process, he
 	if err == nil {
 		answer, err = redis.Scan(answer, &newest, &state, &runs)
 	}
+	var rows []string
+	var due time.Duration
+	if err == nil && m.station.hold != nil {
+		answer, rows, due, err = unpackHolds(answer)
+	}
 	if err == nil {
 		processes, err = m.unpack(runs, answer)
+	}
+	for i := range rows {
+		if err == nil {
+			processes[i].past, err = parsePast(rows[i])
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,7 +104,7 @@ func (m *membership) answered(answer []any, err error) (processes []*Process, he
 	if newest > m.seen {
 		m.life.lookSoon(m)
 	}
-	m.more = state == "MORE"
+	m.more, m.due = state == "MORE", due
 	return processes, state == "HELP", nil
 }
 
@@ -157,9 +167,9 @@ func (m *membership) putFront(ctx context.Context, processes []*Process) error {
 	for chunk := range slices.Chunk(processes, chunkTasks) {
 		var text []byte
 		for _, p := range slices.Backward(chunk) { // the last named is taken first
-			text = run(text, p, 1, front)
+			text = run(text, p, 1, m.undone())
 		}
-		if _, err := m.life.w.mesh.queue(ctx, settleScript, m.station.name, m.id, text); err != nil {
+		if _, err := m.life.w.mesh.queue(ctx, m.script(settleScript, holdSettleScript), m.station.name, m.id, text); err != nil {
 			return failed(err, "put back processes of queue %q", m.station.name)
 		}
 	}

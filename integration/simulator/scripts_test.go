@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// meshScripts work in the slot of the mesh and go without the prelude; all others have it.
+// meshScripts work in the slot of the mesh and go without the prelude; all others have it, and some a second one.
 var meshScripts = map[string]bool{
 	"join": true, "beat": true, "serve": true, "unserve": true, "note": true, "forget": true, "leave": true,
 	"fail": true, "sweep": true, "roster": true, "served": true, "check": true,
@@ -29,10 +29,13 @@ var sources = sync.OnceValue(func() map[string]source {
 	all := map[string]source{}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".lua")
-		if name == "lib" {
+		if name == "lib" || name == "hold" {
 			continue
 		}
 		text := stripped(file)
+		if head, err := os.ReadFile(file); err == nil && strings.Contains(string(head), "\n-- Needs hold.lua.\n") {
+			text = stripped(folder+"/hold.lua") + text
+		}
 		if !meshScripts[name] {
 			text = stripped(folder+"/lib.lua") + text
 		}

@@ -42,12 +42,12 @@ func TestTheLibraryLinksNothingElse(t *testing.T) {
 	}
 }
 
-// Imports go one way: worqr -> events, heartbeat, internal/pipeline; heartbeat has the standard library only.
+// Imports go one way: worqr -> events, heartbeat, and internal/pipeline, presence, share; heartbeat has the standard library only.
 func TestImportsGoOneWay(t *testing.T) {
 	may := map[string][]string{
 		"heartbeat": {},
 		"events":    {},
-		"worqr":     {module + "/events", module + "/heartbeat", module + "/internal/pipeline"},
+		"worqr":     {module + "/events", module + "/heartbeat", module + "/internal/pipeline", module + "/internal/presence", module + "/internal/share"},
 	}
 	for dir, targets := range may {
 		for path, file := range library(t, dir) {

@@ -1,5 +1,6 @@
 -- cancel ends every copy of a task: a stored mark first, which holds whatever is told or lost, then the waiting copies,
 -- then a hint to those who hold one.
+-- Needs hold.lua.
 --
 -- ARGV[3]  the task
 -- ARGV[4]  the answer of newest, read before the first copy of this call was sent
@@ -14,10 +15,16 @@ redis.call('GET', q .. ':token')
 redis.call('LLEN', q .. ':tasks')
 redis.call('HLEN', q .. ':workers')
 redis.call('SCARD', q .. ':returning')
+local hold = persistent()
 redis.call('ZREM', q .. ':cancels', '') -- lets the next write pass on a full Redis
 local token = num(draw(1))
 redis.call('ZADD', q .. ':cancels', token, fingerprint)
 settleMarks()
 local n = redis.call('LREM', q .. ':tasks', 0, task)
+if hold and redis.call('SREM', unique, fingerprint) == 1 then
+  n = math.max(1, n + redis.call('ZREM', delayed, task))
+  if redis.call('HEXISTS', holders, fingerprint) == 0 then redis.call('HDEL', past, fingerprint) end
+  tidy()
+end
 redis.call('PUBLISH', root .. ':' .. queue .. ':cancel', token .. '\n' .. task)
 return {num(n), token}

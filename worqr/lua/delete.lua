@@ -1,4 +1,5 @@
 -- delete removes the waiting tasks of a queue and marks it, so that what is in hand goes on but never comes back.
+-- Needs hold.lua.
 --
 -- ARGV[3]  the answer of newest, read before the first copy of this call was sent
 -- Returns  {waiting tasks removed, the mark}
@@ -9,8 +10,10 @@ if mark and tonumber(mark) > tonumber(ARGV[3]) then return {'0', num(tonumber(ma
 redis.call('GET', q .. ':token')
 redis.call('HLEN', q .. ':workers')
 redis.call('SCARD', q .. ':returning')
-local n = redis.call('LLEN', q .. ':tasks')
-redis.call('UNLINK', q .. ':tasks')
+local hold = persistent()
+local n = redis.call('LLEN', q .. ':tasks') + redis.call('ZCARD', delayed)
+redis.call('UNLINK', q .. ':tasks', delayed, unique)
+if hold then tidy() end
 local token = num(draw(1))
 redis.call('ZADD', q .. ':cancels', token, '*')
 settleMarks()

@@ -79,9 +79,10 @@ end
 
 -- putback moves processes of the returning memberships to the front, the newest token first over all of them, so that
 -- the front is in the order in which they were taken. At most `budget` processes of at most 64 memberships.
--- A cancelled one is dropped. A membership with nothing left is no longer returning.
--- Answers how many went back and how many were dropped. All reads of a type come before the first write.
-local function putback(budget)
+-- A cancelled one is dropped. A membership with nothing left is no longer returning. let, or none: what ends a process of
+-- a persistent queue in place of that. Answers how many went back and how many were dropped. All reads of a type come
+-- before the first write.
+local function putback(budget, let)
   local ms = redis.call('SRANDMEMBER', q .. ':returning', 64)
   if #ms == 0 then return 0, 0 end
   local size = math.max(8, math.ceil(budget / #ms))
@@ -104,8 +105,10 @@ local function putback(budget)
     local number = pages[best][at[best]]
     local key = q .. ':process:' .. ms[best] .. '.' .. number
     redis.call('ZREM', q .. ':processes:' .. ms[best], number)
-    local task = marks and redis.pcall('LINDEX', key, 0)
-    if type(task) == 'string' and cancelled(task, score) then
+    local task = (marks or let) and redis.pcall('LINDEX', key, 0)
+    if let and type(task) == 'string' then
+      if let(ms[best], number, task, score, marks) == 'dropped' then dropped = dropped + 1 else back = back + 1 end
+    elseif marks and type(task) == 'string' and cancelled(task, score) then
       redis.call('DEL', key)
       dropped = dropped + 1
     else

@@ -1,9 +1,13 @@
 -- reclaim takes a membership out of its queue and puts its processes back at the front, a chunk a call.
 -- Its first step fences the owner. Any number of peers may run it at once, and takers help. The owner calls it too,
 -- to close its own membership.
+-- Needs hold.lua.
 --
 -- ARGV[3]  M
 -- ARGV[4]  how many processes this call may move
+-- ARGV[5]  or none: why persistent tasks move: 'death', or else 'drain'
+-- ARGV[6]  of a death, how long ago in milliseconds the worker can have lived at most: a hold younger than that and a bit
+--          may have killed it
 -- Returns  {put back, dropped because cancelled, '1' while M is still returning: call again}
 -- Cost     O(ARGV[4] + idle memberships woken)
 -- Twice    each process returns once.
@@ -13,16 +17,26 @@ redis.call('SCARD', q .. ':idle')
 redis.call('SCARD', q .. ':returning')
 redis.call('GET', q .. ':token')
 newest()
+local hold = persistent()
 local held = redis.call('ZCARD', q .. ':processes:' .. m)
 if redis.call('HDEL', q .. ':workers', m) == 1 then
   redis.call('SREM', q .. ':idle', m)
+  redis.call('HDEL', shares, m)
   close() -- a late copy of its open is known by this
   if held > 0 then redis.call('SADD', q .. ':returning', m) end
 end
-local back, dropped = putback(tonumber(ARGV[4]))
+local young = now() - tonumber(ARGV[6] or 0) * 1000 - 2.5 * SECOND
+local back, dropped = putback(tonumber(ARGV[4]), hold and function(member, number, task, token, marks)
+  return letgo(member, number, task, token, ARGV[5] or 'drain', marks, young)
+end)
 local still = redis.call('SISMEMBER', q .. ':returning', m)
 if back > 0 then redis.call('PUBLISH', root .. ':' .. queue .. ':work', num(back)) end
 -- A worker that died may have taken a wake-up with it, so at the end one is sent for every task that waits.
-wake(still == 0 and math.min(redis.call('LLEN', q .. ':tasks'), 500) or back)
+if hold then
+  rouse()
+  tidy()
+else
+  wake(still == 0 and math.min(redis.call('LLEN', q .. ':tasks'), 500) or back)
+end
 settleMarks()
 return {num(back), num(dropped), num(still)}

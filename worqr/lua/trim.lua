@@ -9,7 +9,7 @@
 local before = now() - DAY * 1000
 if ARGV[3] ~= '0' then before = math.min(before, tonumber(ARGV[3])) end
 redis.call('GET', q .. ':token')
-local empty = redis.call('LLEN', q .. ':tasks') + redis.call('HLEN', q .. ':workers')
+local empty = redis.call('LLEN', q .. ':tasks') + redis.call('ZCARD', q .. ':delayed') + redis.call('HLEN', q .. ':workers')
   + redis.call('SCARD', q .. ':returning') == 0
 local dropped = redis.call('ZREMRANGEBYSCORE', q .. ':cancels', '-inf', '(' .. num(before))
 if empty then close() end

@@ -1,0 +1,101 @@
+package worqr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// MaxCheckpoint is how many bytes a checkpoint may have.
+const MaxCheckpoint = 64 << 10
+
+// checkpointBytes is how much of them one command carries, about.
+const checkpointBytes = 1 << 20
+
+// Checkpoint keeps data for the next holder of this persistent task, which finds it in Process.Past. The newest counts; it
+// is written with the worker's next beat, at most once a beat for all that the worker holds, and before the task is handed
+// over or given back; when the worker dies before that, the next holder finds an earlier one. It is removed with the task.
+// The slice is copied.
+//
+// Errors: ErrInvalid above MaxCheckpoint bytes, or when the task is not persistent; the cause of the process's context when
+// that has ended; the cause of ctx.
+func (p *Process) Checkpoint(ctx context.Context, data []byte) error {
+	err := context.Cause(ctx)
+	switch {
+	case p.of.station.hold == nil:
+		err = fmt.Errorf("%w: only persistent tasks have checkpoints", ErrInvalid)
+	case len(data) > MaxCheckpoint:
+		err = fmt.Errorf("%w: %d bytes, a checkpoint has %d at most", ErrInvalid, len(data), MaxCheckpoint)
+	case err == nil && p.lostNow():
+		err = p.ended()
+	}
+	if err != nil {
+		return failed(err, "checkpoint of process %s of queue %q", p.ID(), p.Queue())
+	}
+	m := p.of
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dirty == nil {
+		m.dirty = map[int64]*Process{}
+	}
+	p.mark++
+	p.checkpoint = append([]byte{}, data...)
+	m.dirty[p.number] = p
+	return nil
+}
+
+// lostNow tells whether the process is settled, or may be another worker's. One that is being ended may still write.
+func (p *Process) lostNow() bool {
+	_ = p.Context().Err() // reads the clocks
+	cause := p.ended()
+	return lost(cause) || errors.Is(cause, ErrSettled)
+}
+
+// checkpointNote is one checkpoint that is to be written.
+type checkpointNote struct {
+	p    *Process
+	mark int64
+	data []byte
+}
+
+// keepCheckpoints writes what has changed since the last time: of all processes, or of those named. What was not written
+// is tried again, unless there is a newer one by then.
+func (m *membership) keepCheckpoints(ctx context.Context, only []*Process) error {
+	m.mu.Lock()
+	var notes []checkpointNote
+	for number, p := range m.dirty {
+		if only == nil || slices.Contains(only, p) {
+			notes = append(notes, checkpointNote{p, p.mark, p.checkpoint})
+			delete(m.dirty, number)
+		}
+	}
+	m.mu.Unlock()
+	for len(notes) > 0 {
+		n, bytes := 0, 0
+		args := []any{m.id}
+		for n < len(notes) && n < chunkTasks/4 && (n == 0 || bytes+len(notes[n].data) <= checkpointBytes) {
+			args = append(args, notes[n].p.number, notes[n].p.token, notes[n].mark, notes[n].data)
+			bytes += len(notes[n].data)
+			n++
+		}
+		if _, err := redis.String(m.life.w.mesh.queue(ctx, checkpointScript, m.station.name, args...)); err != nil {
+			if errors.Is(err, ErrFenced) {
+				m.fenced()
+				return nil
+			}
+			m.mu.Lock()
+			for _, c := range notes {
+				if m.inHand[c.p.number] == c.p {
+					m.dirty[c.p.number] = c.p
+				}
+			}
+			m.mu.Unlock()
+			return failed(err, "keep %d checkpoints of queue %q", len(notes), m.station.name)
+		}
+		notes = notes[n:]
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package worqr
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// keeping is a station's way with persistent tasks, over all its incarnations.
+type keeping struct {
+	cfg Hold
+
+	mu      sync.Mutex
+	running map[string]bool // by fingerprint: a handler of this daemon runs, also one that should have ended
+	next    time.Time       // when the next handler may be started: see Hold.StartRate
+}
+
+func newKeeping(cfg Hold) *keeping { return &keeping{cfg: cfg, running: map[string]bool{}} }
+
+// errTwice: the handler of an earlier hold of the same task has not returned.
+var errTwice = errors.New("the handler of an earlier hold of this task has not returned yet")
+
+// run calls the handler of one hold when its turn has come, unless the hold has ended before. A task is never started
+// while a handler of this daemon still runs it, as after a lapse that the handler did not heed.
+func (k *keeping) run(ctx context.Context, p *Process, h Handler) error {
+	if err := k.admit(ctx, p); err != nil || p.ended() != nil {
+		return err
+	}
+	fp := fingerprint(p.task)
+	if !k.begin(fp) {
+		return failed(errTwice, "hold process %s of queue %q", p.ID(), p.Queue())
+	}
+	defer k.end(fp)
+	if ctx.Err() != nil { // reads the clocks
+		return nil
+	}
+	return h.Handle(ctx, p)
+}
+
+func (k *keeping) begin(fp string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running[fp] {
+		return false
+	}
+	k.running[fp] = true
+	return true
+}
+
+func (k *keeping) end(fp string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.running, fp)
+}
+
+// letGo settles a hold as its handler's return and the cause of its end say, and frees its slot.
+func (m *membership) letGo(p *Process, cause, err error) {
+	switch {
+	case p.asked() != "": // by Finish or Stop
+	case errors.Is(cause, ErrCanceled), cause == nil && errors.Is(err, ErrDone):
+		p.ask(finish)
+	case lost(cause):
+	case errors.Is(cause, ErrStopping):
+		p.ask(drained)
+	case errors.Is(cause, ErrHandover):
+		p.ask(rebalance)
+	default:
+		p.ask(later)
+	}
+	if err != nil && cause == nil && !errors.Is(err, ErrDone) {
+		m.life.w.hooks.error(failed(err, "hold process %s of queue %q", p.ID(), p.Queue()))
+	}
+	signal(m.outbox.filled)
+	m.over()
+	m.station.giveBack(&slot{})
+}
+
+// script chooses the script for this queue.
+func (m *membership) script(oneShot, hold *script) *script {
+	if m.station.hold != nil {
+		return hold
+	}
+	return oneShot
+}
+
+// undone is the outcome of what was taken and not worked on.
+func (m *membership) undone() outcome {
+	if m.station.hold != nil {
+		return undo
+	}
+	return front
+}
+
+// terms are how a queue is opened: see open.lua.
+func (st *station) terms(capacity int) []any {
+	if st.hold == nil {
+		return []any{"0"}
+	}
+	return []any{"1", capacity, st.limit}
+}

@@ -1,0 +1,13 @@
+-- admit gives the next turn of an upstream: in the whole mesh its holds start no faster than at its rate.
+--
+-- ARGV[3]  the upstream's name
+-- ARGV[4]  microseconds from one turn to the next
+-- Returns  in how many microseconds the turn is
+-- Cost     O(1)
+-- Twice    takes two turns.
+local key, t = q .. ':turn:' .. redis.sha1hex(ARGV[3]), now()
+local at = math.max(t, tonumber(redis.call('GET', key) or '0'))
+local next = at + tonumber(ARGV[4])
+redis.call('DEL', key .. ':') -- lets the next write pass on a full Redis
+redis.call('SET', key, num(next), 'PX', num(math.ceil((next - t) / 1000) + 1000))
+return num(at - t)

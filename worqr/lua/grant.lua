@@ -1,0 +1,16 @@
+-- grant tells memberships of a persistent queue to give up tasks. What is not heard the next round tells again.
+--
+-- ARGV[3]    when the budget of moves is full again, in microseconds of Redis's clock
+-- ARGV[4..]  M, how many, how many it holds then, ...
+-- Returns    'OK'
+-- Cost       O(memberships)
+-- Twice      tells twice; a holder goes by how many it holds then.
+redis.call('HSET', q .. ':policy', 'full', ARGV[3])
+for i = 4, #ARGV, 3 do
+  local m = ARGV[i]
+  if redis.call('HEXISTS', q .. ':workers', m) == 1 then
+    redis.call('PUBLISH', root .. ':wake:' .. string.match(m, '^(.*)%.'),
+      'give ' .. ARGV[i + 1] .. ' ' .. ARGV[i + 2] .. ' ' .. queue)
+  end
+end
+return 'OK'

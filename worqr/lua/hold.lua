@@ -1,0 +1,195 @@
+-- Prelude of the scripts that know persistent tasks; after lib.lua. docs/persistent.md tells what the keys hold.
+
+local NEVER = 9e15 -- a date: it is added again, and waits until the process that was cancelled has ended
+local SECOND = 1000000 -- microseconds, as tokens are
+local SETTLED = 60 * SECOND -- what was held for so long has no failures behind it
+
+local tasks, delayed, unique, holders = q .. ':tasks', q .. ':delayed', q .. ':unique', q .. ':holders'
+local past, checkpoints, shares = q .. ':past', q .. ':checkpoints', q .. ':shares'
+
+-- persistent tells whether the queue is one of persistent tasks, having read the type of all that may be written then.
+local function persistent()
+  redis.call('LLEN', tasks)
+  redis.call('ZCARD', delayed)
+  redis.call('SCARD', unique)
+  redis.call('HLEN', holders)
+  redis.call('HLEN', past)
+  redis.call('HLEN', checkpoints)
+  redis.call('HLEN', shares)
+  redis.call('GET', q .. ':probe')
+  return redis.call('HEXISTS', q .. ':policy', 'persistent') == 1
+end
+
+-- record reads what is kept of a task: why its last hold ended and which token it had, how many holds in a row ended by
+-- their handler's return, and how many by the early death of their worker.
+local function record(fp)
+  local text = redis.call('HGET', past, fp) or ''
+  local why, token, fails, deaths = string.match(text, '^(%a+) (%d+) (%d+) (%d+)$')
+  return why or '', tonumber(token or 0), tonumber(fails or 0), tonumber(deaths or 0)
+end
+
+-- promote lets wait what was delayed until now. Of the tasks whose worker died twice one a second is let go, so that the
+-- one that kills is found out and the others live on.
+local function promote()
+  local t = now()
+  for _, task in ipairs(redis.call('ZRANGEBYSCORE', delayed, '-inf', num(t), 'LIMIT', 0, 100)) do
+    local _, _, _, deaths = record(redis.sha1hex(task))
+    if deaths < 2 or redis.call('EXISTS', q .. ':probe') == 0 then
+      redis.call('ZREM', delayed, task)
+      redis.call('RPUSH', tasks, task)
+      if deaths >= 2 then redis.call('SET', q .. ':probe', '1', 'PX', 1000) end
+    end
+  end
+end
+
+-- due answers in how many milliseconds the next delayed task may be started, -1 when none is to be.
+local function due()
+  local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')
+  if not first[2] or tonumber(first[2]) >= NEVER then return -1 end
+  return math.max(1, math.ceil((tonumber(first[2]) - now()) / 1000))
+end
+
+-- allot shares out what waits: one by one, each to the membership with the greatest weight/(2*held+1). It answers how
+-- many fall to each. Where the last ones could go to several, each of these may have one.
+local function allot()
+  local left = redis.call('LLEN', tasks)
+  local list, most = {}, 0
+  if left == 0 then return {} end
+  local all = redis.call('HGETALL', shares)
+  for i = 1, #all, 2 do
+    local weight, limit = string.match(all[i + 1], '^(%d+) (%d+)')
+    weight, limit = tonumber(weight or 0), tonumber(limit or 0)
+    if weight > 0 then
+      local held = redis.call('ZCARD', q .. ':processes:' .. all[i])
+      if limit == 0 then limit = held + left end
+      if held < limit then
+        list[#list + 1] = {m = all[i], weight = weight, held = held, limit = limit}
+        most = math.max(most, (2 * (held + left) + 1) / weight)
+      end
+    end
+  end
+  -- How many a membership has at a level: all k with (2k+1)/weight <= level.
+  local function at(x, level)
+    return math.max(x.held, math.min(x.limit, math.floor((x.weight * level + 1) / 2 + 1e-9)))
+  end
+  local function given(level)
+    local n = 0
+    for _, x in ipairs(list) do n = n + at(x, level) - x.held end
+    return n
+  end
+  local low, high = 0, most
+  if given(high) > left then
+    for _ = 1, 60 do
+      local mid = (low + high) / 2
+      if given(mid) > left then high = mid else low = mid end
+      if high - low < 1e-9 * high then break end
+    end
+    left = left - given(low)
+  else
+    low, left = high, 0
+  end
+  local out = {}
+  for _, x in ipairs(list) do
+    local n = at(x, low) - x.held
+    if left > 0 and at(x, high) > at(x, low) then n = n + 1 end
+    if n > 0 then out[x.m] = n end
+  end
+  return out
+end
+
+-- rouse wakes the memberships to which something falls. They are told, and told again at their next look.
+local function rouse()
+  for m, _ in pairs(allot()) do
+    redis.call('PUBLISH', root .. ':wake:' .. string.match(m, '^(.*)%.'), 'wake ' .. queue)
+  end
+end
+
+-- tidy lets nothing stay of a queue with no task, and gives its mark an end when nobody serves it either.
+local function tidy()
+  if redis.call('HLEN', holders) + redis.call('SCARD', unique) > 0 then return end
+  redis.call('DEL', past, checkpoints)
+  if redis.call('HLEN', q .. ':workers') == 0 then redis.call('PEXPIRE', q .. ':policy', DAY) end
+end
+
+-- ended forgets a task whose process has ended for good. One that was added again meanwhile waits from now on.
+local function ended(fp, task)
+  redis.call('HDEL', holders, fp)
+  redis.call('HDEL', past, fp)
+  redis.call('HDEL', checkpoints, fp)
+  if tonumber(redis.call('ZSCORE', delayed, task) or '0') >= NEVER then
+    redis.call('ZREM', delayed, task)
+    redis.call('LPUSH', tasks, task)
+  end
+end
+
+-- stop cancels a task: one that waits is gone now, one in hand ends with its process. Answers whether there was one.
+local function stop(task)
+  local fp = redis.sha1hex(task)
+  local p = redis.call('HGET', holders, fp)
+  local found = redis.call('SREM', unique, fp) == 1
+  if found then
+    if redis.call('ZREM', delayed, task) == 0 then redis.call('LREM', tasks, 0, task) end
+    if not p then
+      redis.call('HDEL', past, fp)
+      redis.call('HDEL', checkpoints, fp)
+    end
+  end
+  if p then
+    local m, number = string.match(p, '^(.*%.%d+)%.(%d+)$')
+    local token = tonumber(redis.call('ZSCORE', q .. ':processes:' .. m, number) or '0')
+    if not cancelled(task, token) then
+      local mark = num(draw(1))
+      redis.call('ZADD', q .. ':cancels', mark, fp)
+      redis.call('PUBLISH', root .. ':' .. queue .. ':cancel', mark .. '\n' .. task)
+      found = true
+    end
+  end
+  return found
+end
+
+-- letgo ends a process of membership m, and with it the hold of its task: why is 'finish'; 'death'; 'later'; or 'drain',
+-- 'rebalance', 'handover' and 'undo', which put the task at the front, the last as if it had not been taken. young: of a death, the token from which on a hold
+-- was too short to be innocent of it. Answers 'done', or 'dropped' when it was cancelled.
+local function letgo(m, number, task, token, why, marks, young)
+  local key, fp = q .. ':process:' .. m .. '.' .. number, redis.sha1hex(task)
+  if redis.call('HGET', holders, fp) ~= m .. '.' .. number then
+    redis.call('DEL', key) -- another process has the task now: it was handed over before this one ended
+    return 'done'
+  end
+  local gone = marks and cancelled(task, token)
+  if why == 'finish' or gone then
+    redis.call('DEL', key)
+    ended(fp, task)
+    return why == 'finish' and 'done' or 'dropped'
+  end
+  local _, _, fails, deaths = record(fp)
+  local t = now()
+  if t - token > SETTLED then fails, deaths = 0, 0 end
+  redis.call('HDEL', holders, fp)
+  redis.call('SADD', unique, fp)
+  local wait = 0
+  if why == 'later' then
+    fails = fails + 1
+    wait = math.min(SECOND / 10 * 2 ^ (fails - 1), 30 * SECOND)
+  elseif why == 'death' then
+    if token < young then
+      deaths = 0
+    elseif deaths < 2 or redis.call('SET', q .. ':blamed:' .. m, '1', 'PX', 600000, 'NX') then
+      -- Of those that are let go one by one, only the one that was begun last has killed. The newest come back first.
+      deaths = deaths + 1
+      if deaths > 2 then wait = math.min(60 * SECOND * 2 ^ (deaths - 3), 3600 * SECOND) end
+    end
+  end
+  if why == 'undo' then
+    redis.call('LMOVE', key, tasks, 'LEFT', 'RIGHT')
+    return 'done'
+  end
+  redis.call('HSET', past, fp, (why == 'later' and 'returned' or why) .. ' ' .. num(token) .. ' ' .. num(fails) .. ' ' .. num(deaths))
+  if wait > 0 or why == 'death' and deaths > 1 then
+    redis.call('DEL', key)
+    redis.call('ZADD', delayed, num(t + wait), task)
+  else
+    redis.call('LMOVE', key, tasks, 'LEFT', 'RIGHT')
+  end
+  return 'done'
+end

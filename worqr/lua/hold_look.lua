@@ -1,0 +1,43 @@
+-- hold_look is look for a persistent queue. Once in a while it also tells one member how the tasks are shared out.
+-- Needs hold.lua.
+--
+-- ARGV[3]  M
+-- ARGV[4]  the newest cancel mark that M knows
+-- ARGV[5]  for how many milliseconds to claim the round, '0': M plans nothing now
+-- Returns  {processes that M holds, tasks waiting, newest mark, round, fingerprint or '*', mark, ... as look answers them}
+--          round: {} when it is another's, or {Redis's clock in microseconds, when the budget of moves is full, M, weight,
+--          limit, when it was opened, processes in hand, M, ...}
+-- Errors   FENCED  M is no member
+-- Cost     O(log marks + marks answered + members)
+-- Twice    looks twice; a claim of a late copy delays the next round by as long as it lasts.
+local m = ARGV[3]
+if redis.call('HEXISTS', q .. ':workers', m) == 0 then
+  return {err = 'FENCED this membership is no longer in the queue'}
+end
+persistent()
+redis.call('ZREM', delayed, '') -- lets the next write pass on a full Redis
+promote()
+local round = {}
+if ARGV[5] ~= '0' and redis.call('SET', q .. ':round', m, 'PX', ARGV[5], 'NX') then
+  round[1] = num(now())
+  round[2] = redis.call('HGET', q .. ':policy', 'full') or '0'
+  local all = redis.call('HGETALL', shares)
+  for i = 1, #all, 2 do
+    local weight, limit, since = string.match(all[i + 1], '^(%d+) (%d+) (%d+)$')
+    round[#round + 1] = all[i]
+    round[#round + 1] = weight
+    round[#round + 1] = limit
+    round[#round + 1] = since
+    round[#round + 1] = num(redis.call('ZCARD', q .. ':processes:' .. all[i]))
+  end
+end
+rouse()
+local out = {
+  num(redis.call('ZCARD', q .. ':processes:' .. m)), num(redis.call('LLEN', tasks)), num(newest()), round,
+}
+local marks = redis.call('ZRANGEBYSCORE', q .. ':cancels', '(' .. ARGV[4], '+inf', 'WITHSCORES', 'LIMIT', 0, 500)
+for i = 1, #marks, 2 do
+  out[#out + 1] = marks[i]
+  out[#out + 1] = num(tonumber(marks[i + 1]))
+end
+return out

@@ -1,0 +1,45 @@
+-- hold_settle is settle for a persistent queue.
+-- Needs hold.lua.
+--
+-- ARGV[3]  M
+-- ARGV[4]  'number token count outcome ...' as settle is told; outcome: 'finish'; 'front' and 'handover' put the task at
+--          the front, as 'drain' and 'rebalance' do: the next holder is told why; 'undo' does it as if the task had not
+--          been taken; 'later' delays it
+-- Returns  'word word ...' as settle answers
+-- Errors   FENCED, INVALID as settle
+-- Cost     O(processes named + members)
+-- Twice    the second answers gone.
+local m = ARGV[3]
+if redis.call('HEXISTS', q .. ':workers', m) == 0 then
+  return {err = 'FENCED this membership is no longer in the queue'}
+end
+if named(ARGV[4]) > 500 then return {err = 'INVALID settle: 500 at once'} end
+local mine, out, moved = q .. ':processes:' .. m, {}, false
+redis.call('ZCARD', mine)
+persistent()
+local marks = newest() > 0
+redis.call('ZREM', delayed, '') -- lets the next write pass on a full Redis
+for first, token, count, outcome in string.gmatch(ARGV[4], '(%d+) (%d+) (%d+) (%a+)') do
+  if outcome == 'front' or outcome == 'back' then outcome = 'handover' end
+  for i = 0, tonumber(count) - 1 do
+    local number, held = num(tonumber(first) + i), tonumber(token) + i
+    local word = 'gone'
+    if tonumber(redis.call('ZSCORE', mine, number) or '-1') == held then
+      local task = redis.pcall('LINDEX', q .. ':process:' .. m .. '.' .. number, 0)
+      redis.call('ZREM', mine, number)
+      if type(task) == 'string' then
+        word, moved = letgo(m, number, task, held, outcome, marks, 0), true
+        if outcome == 'finish' then
+          redis.pcall('PUBLISH', root .. ':' .. queue .. ':done', string.match(m, '^(.*)%.') .. ' ' .. m .. '.' .. number
+            .. ' ' .. num(held) .. '\n' .. task)
+        end
+      end
+    end
+    out[#out + 1] = word
+  end
+end
+if moved then
+  rouse()
+  tidy()
+end
+return table.concat(out, ' ')

@@ -1,0 +1,19 @@
+-- weigh changes the weight of a membership in a persistent queue. At 0 nothing more falls to it.
+-- Needs hold.lua.
+--
+-- ARGV[3]  M
+-- ARGV[4]  weight
+-- Returns  how many processes M holds
+-- Errors   FENCED  M is no member
+-- Cost     O(members)
+-- Twice    is the same.
+local m = ARGV[3]
+if redis.call('HEXISTS', q .. ':workers', m) == 0 then
+  return {err = 'FENCED this membership is no longer in the queue'}
+end
+persistent()
+local share = redis.call('HGET', shares, m)
+redis.call('HDEL', shares, '') -- lets the next write pass on a full Redis
+if share then redis.call('HSET', shares, m, ARGV[4] .. string.match(share, '^%d+(.*)$')) end
+rouse()
+return redis.call('ZCARD', q .. ':processes:' .. m)

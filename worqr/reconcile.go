@@ -1,0 +1,141 @@
+package worqr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// Reconciled counts what a Reconcile has done.
+type Reconciled struct {
+	Added     int // were not there
+	Cancelled int // were there and are not wanted: those in hand end now, or within a beat when the hint is lost
+	Kept      int // were there, and nothing was done to them
+}
+
+// dropTasks is how many tasks are cancelled in one step.
+const dropTasks = 50
+
+// Reconcile makes the persistent tasks of a queue equal to a list, in steps of at most 500 tasks: it adds what is missing,
+// cancels what is not in the list, and leaves alone what stays, wherever it is on its way. The queue becomes one of
+// persistent tasks, if it is a new one.
+//
+// Of several callers the one that began last prevails: the next step of an earlier one is refused with ErrSuperseded. What
+// an earlier one has done by then stays done until the later one has come to it. Call it again after any error: it may
+// stop half-way, and is the same when repeated.
+//
+// Errors: ErrInvalid for a task that is in the list twice, or above MaxTask, and a queue name that is refused: nothing was
+// done then. ErrConfig when the queue holds one-shot tasks. ErrSuperseded, ErrRedisFull, ErrClosed, or what the connection
+// answered.
+func (m *Mesh) Reconcile(ctx context.Context, queue string, desired [][]byte) (Reconciled, error) {
+	var result Reconciled
+	wanted, err := m.wanted(queue, desired)
+	if err == nil {
+		err = m.reconcile(ctx, queue, desired, wanted, &result)
+	}
+	if err != nil {
+		return result, failed(err, "reconcile queue %q", clip(queue))
+	}
+	return result, nil
+}
+
+// wanted checks the list and makes a set of it.
+func (m *Mesh) wanted(queue string, desired [][]byte) (map[string]bool, error) {
+	if err := m.usable(queue); err != nil {
+		return nil, err
+	}
+	wanted := make(map[string]bool, len(desired))
+	for i, task := range desired {
+		if len(task) > m.cfg.MaxTask {
+			return nil, fmt.Errorf("%w: task %d of %d has %d bytes, MaxTask is %d; nothing was done", ErrInvalid, i+1, len(desired), len(task), m.cfg.MaxTask)
+		}
+		if wanted[string(task)] {
+			return nil, fmt.Errorf("%w: task %d of %d is in the list twice; nothing was done", ErrInvalid, i+1, len(desired))
+		}
+		wanted[string(task)] = true
+	}
+	return wanted, nil
+}
+
+func (m *Mesh) reconcile(ctx context.Context, queue string, desired [][]byte, wanted map[string]bool, result *Reconciled) error {
+	if _, err := m.mesh(ctx, noteScript, queue); err != nil {
+		return err
+	}
+	generation, err := redis.String(m.queue(ctx, generationScript, queue))
+	if err != nil {
+		return err
+	}
+	for chunk := range chunks(desired, chunkTasks) {
+		_, added, err := m.add(ctx, queue, generation, chunk)
+		if err != nil {
+			if errors.Is(err, errPlain) {
+				err = ErrSuperseded
+			}
+			return err
+		}
+		result.Added += added
+		result.Kept += len(chunk) - added
+	}
+	// A task may move from a place that is not read yet to one that was. What moves once is met the next time.
+	for range 3 {
+		n, err := m.dropOthers(ctx, queue, generation, wanted)
+		result.Cancelled += n
+		if err != nil || n == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropOthers cancels what is present and not wanted, and answers how much that was.
+func (m *Mesh) dropOthers(ctx context.Context, queue, generation string, wanted map[string]bool) (dropped int, err error) {
+	for _, place := range []string{"held", "waiting", "delayed"} {
+		var extra [][]byte
+		for cursor := "0"; ; {
+			answer, err := redis.ByteSlices(m.queue(ctx, presentScript, queue, place, cursor))
+			if err != nil {
+				return dropped, err
+			}
+			for _, task := range answer[1:] {
+				if !wanted[string(task)] {
+					extra = append(extra, task)
+				}
+			}
+			if cursor = string(answer[0]); cursor == "0" {
+				break
+			}
+		}
+		for chunk := range slices.Chunk(extra, dropTasks) {
+			args := []any{generation}
+			for _, task := range chunk {
+				args = append(args, task)
+			}
+			n, err := redis.Int(m.queue(ctx, dropScript, queue, args...))
+			dropped += n
+			if err != nil {
+				return dropped, err
+			}
+		}
+	}
+	return dropped, nil
+}
+
+// chunks cuts a batch into what one step may store: so many tasks, and so many bytes of them.
+func chunks(tasks [][]byte, most int) func(yield func([][]byte) bool) {
+	return func(yield func([][]byte) bool) {
+		for len(tasks) > 0 {
+			n, bytes := 0, 0
+			for n < most && n < len(tasks) && (n == 0 || bytes+len(tasks[n]) <= chunkBytes) {
+				bytes += len(tasks[n])
+				n++
+			}
+			if !yield(tasks[:n]) {
+				return
+			}
+			tasks = tasks[n:]
+		}
+	}
+}
