@@ -21,6 +21,7 @@ var allowed = []string{
 	"github.com/gomodule/redigo/", "github.com/google/uuid", "github.com/rs/zerolog",
 	"github.com/mattn/go-colorable", "github.com/mattn/go-isatty", "golang.org/x/sys/",
 	module + "/worqr", module + "/events", module + "/heartbeat", module + "/internal/pipeline",
+	module + "/internal/presence", module + "/internal/share",
 }
 
 func TestTheLibraryLinksNothingElse(t *testing.T) {
