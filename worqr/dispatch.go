@@ -58,11 +58,13 @@ func (m *membership) dispatch(ctx context.Context) {
 				hungry = true
 			case <-m.woken:
 				hungry = true
+				m.seeOffers(ctx)
 				if st.room() == 0 && st.hold == nil {
 					m.passOn(ctx)
 				}
 			case <-m.granted:
 				m.giveUp()
+				m.seeOffers(ctx)
 			case <-due.C:
 				hungry = true
 			case <-st.freed:

@@ -84,12 +84,16 @@ func (m *membership) giveUp() {
 	}
 	var live []*Process
 	for _, p := range m.processes() {
-		if p.ended() == nil && p.asked() == "" {
+		if p.ended() == nil && p.asked() == "" && !m.moving(p) {
 			live = append(live, p)
 		}
 	}
 	slices.SortFunc(live, func(a, b *Process) int { return cmp.Compare(b.token, a.token) })
 	for _, p := range live[:max(0, min(g.n, len(live)-g.down))] {
-		p.end(ErrHandover)
+		if m.station.hold.cfg.MakeBeforeBreak {
+			m.offer(p)
+		} else {
+			p.end(ErrHandover)
+		}
 	}
 }

@@ -17,6 +17,7 @@ func (m *membership) look(ctx context.Context) (waiting int, err error) {
 	}
 	defer m.release()
 	claim := m.claimRound()
+	m.seeOffers(ctx)
 	m.mu.Lock()
 	before := len(m.inHand) // it only shrinks now: no take is under way
 	m.mu.Unlock()

@@ -30,6 +30,7 @@ type membership struct {
 
 	mu     sync.Mutex
 	inHand map[int64]*Process
+	offers map[int64]*offered // are to move, and go on until they have
 	dirty  map[int64]*Process // have a checkpoint that was not written
 	seen   int64              // newest cancel mark that was applied
 	taking bool               // a take is under way:

@@ -68,9 +68,6 @@ func (p *Process) Deadline() time.Time { return p.of.life.lease.Deadline() }
 // outside.
 func (p *Process) Valid() bool { return p.Context().Err() == nil }
 
-// Ready tells that the feed of a task which moves here runs, so that its holder may stop: see Hold.MakeBeforeBreak.
-func (p *Process) Ready() {}
-
 // ID is unique for ever: no two processes share one, also of equal tasks.
 func (p *Process) ID() string { return fmt.Sprintf("%s.%d", p.of.id, p.number) }
 

@@ -91,6 +91,8 @@ var (
 	presentScript    = load("present", "lib")
 	dropScript       = load("drop", "lib", "hold")
 	locateScript     = load("locate", "lib", "hold")
+	offerScript      = load("offer", "lib", "hold")
+	readyScript      = load("ready", "lib", "hold")
 	admitScript      = load("admit", "lib")
 	checkpointScript = load("checkpoint", "lib", "hold")
 )

@@ -16,6 +16,7 @@ local function persistent()
   redis.call('HLEN', past)
   redis.call('HLEN', checkpoints)
   redis.call('HLEN', shares)
+  redis.call('HLEN', q .. ':offers')
   redis.call('GET', q .. ':probe')
   return redis.call('HEXISTS', q .. ':policy', 'persistent') == 1
 end
@@ -107,7 +108,7 @@ end
 -- tidy lets nothing stay of a queue with no task, and gives its mark an end when nobody serves it either.
 local function tidy()
   if redis.call('HLEN', holders) + redis.call('SCARD', unique) > 0 then return end
-  redis.call('DEL', past, checkpoints)
+  redis.call('DEL', past, checkpoints, q .. ':offers')
   if redis.call('HLEN', q .. ':workers') == 0 then redis.call('PEXPIRE', q .. ':policy', DAY) end
 end
 
@@ -116,6 +117,7 @@ local function ended(fp, task)
   redis.call('HDEL', holders, fp)
   redis.call('HDEL', past, fp)
   redis.call('HDEL', checkpoints, fp)
+  redis.call('HDEL', q .. ':offers', fp)
   if tonumber(redis.call('ZSCORE', delayed, task) or '0') >= NEVER then
     redis.call('ZREM', delayed, task)
     redis.call('LPUSH', tasks, task)
@@ -166,6 +168,7 @@ local function letgo(m, number, task, token, why, marks, young)
   local t = now()
   if t - token > SETTLED then fails, deaths = 0, 0 end
   redis.call('HDEL', holders, fp)
+  redis.call('HDEL', q .. ':offers', fp)
   redis.call('SADD', unique, fp)
   local wait = 0
   if why == 'later' then

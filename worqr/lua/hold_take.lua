@@ -51,7 +51,10 @@ if from <= last then
     if not task then break end
     local fp = redis.sha1hex(task)
     -- What is in nobody's hands and not among those that wait was cancelled, and what is in hand is a second copy.
-    if redis.call('SREM', unique, fp) == 1 or redis.call('HEXISTS', holders, fp) == 0 then
+    local waits, p = redis.call('SREM', unique, fp) == 1, redis.call('HGET', holders, fp)
+    -- What M offers to others and falls to M itself stays as it is.
+    local own = p and string.match(p, '^(.*)%.') == m
+    if not p or waits and not own and redis.call('HGET', q .. ':offers', fp) == p then
       redis.call('LMOVE', tasks, prefix .. num(number), 'RIGHT', 'LEFT')
       redis.call('HSET', holders, fp, m .. '.' .. num(number))
       redis.call('ZADD', mine, num(token), num(number))

@@ -1,0 +1,87 @@
+package worqr
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+// offered is a hold that is to move to another worker, which begins before this one ends: see Hold.MakeBeforeBreak.
+type offered struct {
+	p     *Process
+	taken time.Time // when it was seen in other hands; zero: not yet
+}
+
+// Ready tells that what this persistent task is about runs here, so that its holder before, if it goes on meanwhile, may
+// stop. Where nothing moved that way it does nothing. Errors: ErrGone when the task is not this process's; else what the
+// connection answered: the holder before then stops a Lapse after the take.
+func (p *Process) Ready(ctx context.Context) error {
+	if p.of.station.hold == nil || !p.of.station.hold.cfg.MakeBeforeBreak || p.past.Why != Rebalance {
+		return nil
+	}
+	said, err := redis.String(p.of.life.w.mesh.queue(ctx, readyScript, p.Queue(), p.of.id, p.number, p.task))
+	if err == nil && said == "gone" {
+		err = ErrGone
+	}
+	if err != nil {
+		return failed(err, "tell that process %s of queue %q is ready", p.ID(), p.Queue())
+	}
+	return nil
+}
+
+// offer has a hold wait for another holder, and goes on until that one is ready.
+func (m *membership) offer(p *Process) {
+	m.mu.Lock()
+	if m.offers == nil {
+		m.offers = map[int64]*offered{}
+	}
+	if m.offers[p.number] == nil {
+		m.offers[p.number] = &offered{p: p}
+	}
+	m.mu.Unlock()
+}
+
+// moving tells whether a hold is offered.
+func (m *membership) moving(p *Process) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.offers[p.number] != nil
+}
+
+// seeOffers offers what is to move, also what was offered before, and ends what has moved.
+func (m *membership) seeOffers(ctx context.Context) {
+	m.mu.Lock()
+	var list []*offered
+	for number, o := range m.offers {
+		if m.inHand[number] != o.p || o.p.ended() != nil {
+			delete(m.offers, number)
+			continue
+		}
+		list = append(list, o)
+	}
+	m.mu.Unlock()
+	for _, o := range list {
+		said, err := redis.String(m.life.w.mesh.queue(ctx, offerScript, m.station.name, m.id, o.p.number, o.p.token))
+		switch {
+		case errors.Is(err, ErrFenced):
+			m.fenced()
+			return
+		case err != nil:
+			if ctx.Err() == nil {
+				m.life.w.hooks.error(failed(err, "offer process %s of queue %q", o.p.ID(), m.station.name))
+			}
+			return // the next look goes on
+		case said == "taken":
+			if o.taken.IsZero() {
+				o.taken = time.Now()
+			}
+			if time.Since(o.taken) > m.life.w.cfg.Lapse {
+				o.p.end(ErrHandover) // nobody said that it runs there
+			}
+		case said == "ready":
+			o.p.end(ErrHandover)
+		}
+	}
+}
