@@ -20,7 +20,7 @@ type operation struct{ source, sha string }
 
 // ofMesh are the operations in the slot of the mesh. The others work on one queue, behind the prelude.
 var ofMesh = []string{
-	"join", "beat", "serve", "unserve", "note", "forget", "leave", "fail", "sweep", "roster", "served", "check",
+	"join", "beat", "serve", "unserve", "note", "forget", "leave", "fail", "sweep", "roster", "served", "check", "appear", "watch",
 }
 
 // lua reads an operation.

@@ -36,6 +36,13 @@
 // Cancel removes waiting copies, and marks the others: a marked one that would come back is dropped. DeleteQueue does the
 // same to all that waits.
 //
+// # Persistent tasks
+//
+// With Queue.Persistent a handler holds its task until its context ends. The workers of the queue share its tasks out by
+// Capacity: the tasks that wait by the take itself, and what one holds above its share is handed over, the old handler
+// having returned before the new one begins. A handler that returns gives the task back with a delay; ErrDone or Finish
+// ends it. Mesh.Reconcile makes the tasks of a queue equal to a list, Mesh.Locate tells who holds one.
+//
 // # Two levels
 //
 // Worker.Run is the daemon's way: queues with handlers and limits; it drains when its context ends and joins again

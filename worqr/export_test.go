@@ -7,7 +7,7 @@ var scripts = []*script{
 	checkScript, openScript, enqueueScript, takeScript, settleScript, reclaimScript, lookScript, wakeScript, newestScript, cancelScript, deleteScript,
 	auditScript, heldScript, trimScript, addScript, holdTakeScript, holdSettleScript, holdLookScript, grantScript, weighScript, generationScript,
 	presentScript, dropScript, locateScript, checkpointScript, admitScript,
-	offerScript, readyScript,
+	offerScript, readyScript, appearScript, watchScript, rescueScript,
 }
 
 // ScriptName names the script with a SHA-1, or answers "". Tests of faults choose the commands to break by it.

@@ -93,9 +93,13 @@ func (m *membership) undone() outcome {
 }
 
 // terms are how a queue is opened: see open.lua.
-func (st *station) terms(capacity int) []any {
-	if st.hold == nil {
-		return []any{"0"}
+func (m *membership) terms() []any {
+	fast := "0"
+	if m.fast {
+		fast = "1"
 	}
-	return []any{"1", capacity, st.limit}
+	if m.station.hold == nil {
+		return []any{"0", fast}
+	}
+	return []any{"1", fast, m.life.w.cfg.Capacity, m.station.limit}
 }

@@ -16,6 +16,7 @@ type membership struct {
 	life    *life
 	station *station
 	id      string // never used again
+	fast    bool   // peers may take over as soon as this worker is not present
 	ctx     context.Context
 	end     context.CancelCauseFunc
 

@@ -50,7 +50,7 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	}
 	m := newMembership(l, st, l.nextID())
 	unhint := l.w.mesh.listener.OnHint(st.name, events.Cancel, m.hint)
-	reply, repeated, err := l.w.mesh.queueTold(ctx, openScript, st.name, append([]any{m.id, ticket}, st.terms(l.w.cfg.Capacity)...)...)
+	reply, repeated, err := l.w.mesh.queueTold(ctx, openScript, st.name, append([]any{m.id, ticket}, m.terms()...)...)
 	maybe := err == nil || repeated // a refusal is an answer: nothing is open then
 	m.seen, err = redis.Int64(reply, err)
 	if err == nil {

@@ -60,6 +60,8 @@ var (
 	rosterScript  = load("roster")
 	servedScript  = load("served")
 	checkScript   = load("check")
+	appearScript  = load("appear")
+	watchScript   = load("watch")
 )
 
 // The scripts in the slot of a queue.
@@ -77,6 +79,7 @@ var (
 	auditScript   = load("audit", "lib")
 	heldScript    = load("held", "lib")
 	trimScript    = load("trim", "lib")
+	rescueScript  = load("rescue", "lib")
 )
 
 // The scripts in the slot of a queue of persistent tasks.

@@ -12,7 +12,7 @@ import (
 // meshScripts work in the slot of the mesh and go without the prelude; all others have it, and some a second one.
 var meshScripts = map[string]bool{
 	"join": true, "beat": true, "serve": true, "unserve": true, "note": true, "forget": true, "leave": true,
-	"fail": true, "sweep": true, "roster": true, "served": true, "check": true,
+	"fail": true, "sweep": true, "roster": true, "served": true, "check": true, "appear": true, "watch": true,
 }
 
 // source is one script as the library sends it.

@@ -13,6 +13,7 @@ if ARGV[3] == 'reclaimed' and redis.call('EXISTS', p .. ':worker:' .. w) == 1 th
   return {err = 'ALIVE this worker has a heartbeat'}
 end
 local n = redis.call('SREM', p .. ':workers', w)
+redis.call('SREM', p .. ':present', w)
 redis.call('DEL', p .. ':worker:' .. w, p .. ':workmap:' .. w, p .. ':info:' .. w)
 if n == 1 then redis.call('PUBLISH', ARGV[1] .. ':mesh', ARGV[3] .. ' ' .. w) end
 return n

@@ -5,7 +5,8 @@
 -- ARGV[3]  M  the membership
 -- ARGV[4]  the ticket: the answer of newest, read before serve
 -- ARGV[5]  '1' when the queue is served as one of persistent tasks, else '0'
--- ARGV[6], ARGV[7]  then: M's weight, and its limit or '0'
+-- ARGV[6]  or none: '1' when peers may take over as soon as M's worker is not present
+-- ARGV[7], ARGV[8]  of persistent tasks: M's weight, and its limit or '0'
 -- Returns  the newest cancel mark
 -- Errors   FENCED  M is on its way back: it was reclaimed before
 --          STALE   after ARGV[4] a membership was closed, which may have been M, or the queue was found empty, so it may
@@ -30,10 +31,11 @@ end
 local mark = newest()
 redis.call('SREM', q .. ':idle', m) -- lets the next write pass on a full Redis
 redis.call('HSETNX', q .. ':workers', m, '0')
+if ARGV[6] == '1' then redis.call('SADD', q .. ':fast', m) end
 if ARGV[5] == '1' then
   redis.call('HSET', q .. ':policy', 'persistent', '1')
   redis.call('PERSIST', q .. ':policy')
-  redis.call('HSETNX', shares, m, ARGV[6] .. ' ' .. ARGV[7] .. ' ' .. num(now()))
+  redis.call('HSETNX', shares, m, ARGV[7] .. ' ' .. ARGV[8] .. ' ' .. num(now()))
   rouse()
 end
 return num(mark)

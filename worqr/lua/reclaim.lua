@@ -22,6 +22,7 @@ local held = redis.call('ZCARD', q .. ':processes:' .. m)
 if redis.call('HDEL', q .. ':workers', m) == 1 then
   redis.call('SREM', q .. ':idle', m)
   redis.call('HDEL', shares, m)
+  redis.call('SREM', q .. ':fast', m)
   close() -- a late copy of its open is known by this
   if held > 0 then redis.call('SADD', q .. ':returning', m) end
 end
