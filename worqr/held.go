@@ -23,6 +23,7 @@ func (h *held) Err() error {
 	p := (*Process)(h)
 	if p.ended() == nil && !p.of.life.lease.Valid() {
 		p.of.life.lapse(nil)
+		p.end(context.Cause(p.of.life.ctx)) // somebody else may be ending all of them, and not have come to this one
 	}
 	if p.ended() != nil {
 		return context.Canceled

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/gomodule/redigo/redis"
@@ -79,45 +80,36 @@ func (m *Mesh) reconcile(ctx context.Context, queue string, desired [][]byte, wa
 		result.Added += added
 		result.Kept += len(chunk) - added
 	}
-	// A task may move from a place that is not read yet to one that was. What moves once is met the next time.
-	for range 3 {
-		n, err := m.dropOthers(ctx, queue, generation, wanted)
-		result.Cancelled += n
-		if err != nil || n == 0 {
-			return err
-		}
-	}
-	return nil
+	result.Cancelled, err = m.dropOthers(ctx, queue, generation, wanted)
+	return err
 }
 
 // dropOthers cancels what is present and not wanted, and answers how much that was.
 func (m *Mesh) dropOthers(ctx context.Context, queue, generation string, wanted map[string]bool) (dropped int, err error) {
-	for _, place := range []string{"held", "waiting", "delayed"} {
-		var extra [][]byte
-		for cursor := "0"; ; {
-			answer, err := redis.ByteSlices(m.queue(ctx, presentScript, queue, place, cursor))
-			if err != nil {
-				return dropped, err
-			}
-			for _, task := range answer[1:] {
-				if !wanted[string(task)] {
-					extra = append(extra, task)
-				}
-			}
-			if cursor = string(answer[0]); cursor == "0" {
-				break
+	extra := map[string]bool{} // a page may name a task twice
+	for cursor := "0"; ; {
+		answer, err := redis.Strings(m.queue(ctx, presentScript, queue, cursor))
+		if err != nil {
+			return 0, err
+		}
+		for _, task := range answer[1:] {
+			if !wanted[task] {
+				extra[task] = true
 			}
 		}
-		for chunk := range slices.Chunk(extra, dropTasks) {
-			args := []any{generation}
-			for _, task := range chunk {
-				args = append(args, task)
-			}
-			n, err := redis.Int(m.queue(ctx, dropScript, queue, args...))
-			dropped += n
-			if err != nil {
-				return dropped, err
-			}
+		if cursor = answer[0]; cursor == "0" {
+			break
+		}
+	}
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(extra)), dropTasks) {
+		args := []any{generation}
+		for _, task := range chunk {
+			args = append(args, task)
+		}
+		n, err := redis.Int(m.queue(ctx, dropScript, queue, args...))
+		dropped += n
+		if err != nil {
+			return dropped, err
 		}
 	}
 	return dropped, nil

@@ -37,6 +37,7 @@ for i = 4, #ARGV do
     end
     if fp then
       redis.call('SADD', unique, fp)
+      redis.call('HSET', present, fp, task)
       added = added + 1
     end
   end

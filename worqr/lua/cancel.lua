@@ -23,7 +23,10 @@ settleMarks()
 local n = redis.call('LREM', q .. ':tasks', 0, task)
 if hold and redis.call('SREM', unique, fingerprint) == 1 then
   n = math.max(1, n + redis.call('ZREM', delayed, task))
-  if redis.call('HEXISTS', holders, fingerprint) == 0 then redis.call('HDEL', past, fingerprint) end
+  if redis.call('HEXISTS', holders, fingerprint) == 0 then
+    redis.call('HDEL', past, fingerprint)
+    redis.call('HDEL', present, fingerprint)
+  end
   tidy()
 end
 redis.call('PUBLISH', root .. ':' .. queue .. ':cancel', token .. '\n' .. task)

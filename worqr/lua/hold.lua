@@ -5,7 +5,7 @@ local SECOND = 1000000 -- microseconds, as tokens are
 local SETTLED = 60 * SECOND -- what was held for so long has no failures behind it
 
 local tasks, delayed, unique, holders = q .. ':tasks', q .. ':delayed', q .. ':unique', q .. ':holders'
-local past, checkpoints, shares = q .. ':past', q .. ':checkpoints', q .. ':shares'
+local past, checkpoints, shares, present = q .. ':past', q .. ':checkpoints', q .. ':shares', q .. ':present'
 
 -- persistent tells whether the queue is one of persistent tasks, having read the type of all that may be written then.
 local function persistent()
@@ -16,6 +16,7 @@ local function persistent()
   redis.call('HLEN', past)
   redis.call('HLEN', checkpoints)
   redis.call('HLEN', shares)
+  redis.call('HLEN', present)
   redis.call('HLEN', q .. ':offers')
   redis.call('GET', q .. ':probe')
   return redis.call('HEXISTS', q .. ':policy', 'persistent') == 1
@@ -108,7 +109,7 @@ end
 -- tidy lets nothing stay of a queue with no task, and gives its mark an end when nobody serves it either.
 local function tidy()
   if redis.call('HLEN', holders) + redis.call('SCARD', unique) > 0 then return end
-  redis.call('DEL', past, checkpoints, q .. ':offers')
+  redis.call('DEL', past, checkpoints, present, q .. ':offers')
   if redis.call('HLEN', q .. ':workers') == 0 then redis.call('PEXPIRE', q .. ':policy', DAY) end
 end
 
@@ -121,6 +122,8 @@ local function ended(fp, task)
   if tonumber(redis.call('ZSCORE', delayed, task) or '0') >= NEVER then
     redis.call('ZREM', delayed, task)
     redis.call('LPUSH', tasks, task)
+  else
+    redis.call('HDEL', present, fp)
   end
 end
 
@@ -134,6 +137,7 @@ local function stop(task)
     if not p then
       redis.call('HDEL', past, fp)
       redis.call('HDEL', checkpoints, fp)
+      redis.call('HDEL', present, fp)
     end
   end
   if p then

@@ -57,6 +57,7 @@ if from <= last then
     if not p or waits and not own and redis.call('HGET', q .. ':offers', fp) == p then
       redis.call('LMOVE', tasks, prefix .. num(number), 'RIGHT', 'LEFT')
       redis.call('HSET', holders, fp, m .. '.' .. num(number))
+      if not waits then redis.call('HSET', present, fp, task) end -- it waited before the queue was persistent
       redis.call('ZADD', mine, num(token), num(number))
       bring(number, token, task)
       number, token = number + 1, token + 1
