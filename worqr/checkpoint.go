@@ -47,11 +47,11 @@ func (p *Process) Checkpoint(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// lostNow tells whether the process is settled, or may be another worker's. One that is being ended may still write.
+// lostNow tells whether the process is settled, or may be another worker's. One that moves may still write.
 func (p *Process) lostNow() bool {
 	_ = p.Context().Err() // reads the clocks
 	cause := p.ended()
-	return lost(cause) || errors.Is(cause, ErrSettled)
+	return lost(cause) || errors.Is(cause, ErrSettled) || errors.Is(cause, ErrCanceled)
 }
 
 // checkpointNote is one checkpoint that is to be written.

@@ -9,7 +9,7 @@ import (
 )
 
 // Drain gives up all persistent tasks, at a pace that ends before Grace or ctx does, and takes none any more; the worker
-// stays registered, and goes on with its one-shot tasks. It returns when the handlers have returned and the tasks are free
+// stays registered, and goes on with its one-shot tasks, over lapses. It returns when the handlers have returned and the tasks are free
 // for others. StopWork and StartWork take it back for a queue.
 // Errors: ErrNotStarted, ErrClosed, what the connection answered, and ErrStopping for handlers that have not returned: the
 // worker keeps these tasks until they do.
@@ -49,12 +49,13 @@ func (w *Worker) Drain(ctx context.Context) error {
 
 // drainOnly has nothing more fall to this membership and ends what it holds.
 func (m *membership) drainOnly(ctx context.Context) error {
+	m.station.drain()
 	if _, err := m.life.w.mesh.queue(ctx, weighScript, m.station.name, m.id, 0); err != nil {
 		return failed(err, "weigh queue %q", m.station.name)
 	}
 	m.endHolds(ctx)
 	if !m.idle(ctx) {
-		return failed(ErrStopping, "end the handlers of queue %q", m.station.name)
+		return failed(errHeld, "queue %q", m.station.name)
 	}
 	for _, p := range m.processes() {
 		if err := p.await(ctx); err != nil {
@@ -107,4 +108,17 @@ func (m *membership) endHolds(ctx context.Context) {
 		}
 		p.end(ErrStopping)
 	}
+}
+
+// drain has nothing fall to this queue's memberships any more.
+func (st *station) drain() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.drained = true
+}
+
+func (st *station) isDrained() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.drained
 }

@@ -57,7 +57,7 @@ var (
 
 	errLost  = errors.New("the heartbeat is gone")
 	errStale = errors.New("a membership was closed meanwhile")
-	errHeld  = errors.New("handlers of persistent tasks have not returned: the worker keeps these tasks until it lapses")
+	errHeld  = fmt.Errorf("%w: handlers of persistent tasks have not returned, and keep these tasks", ErrStopping)
 	errAlive = errors.New("the worker has a heartbeat")
 )
 
@@ -102,6 +102,9 @@ func classify(err redis.Error) error {
 	text := err.Error()
 	word, _, _ := strings.Cut(text, " ")
 	if sentinel, ok := words[word]; ok {
+		if sentinel == ErrConfig {
+			text = strings.TrimPrefix(text, word+" ")
+		}
 		return fmt.Errorf("%w: %s", sentinel, text)
 	}
 	// Redis 6.2 and miniredis wrap what a command inside a script answered.

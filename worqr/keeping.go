@@ -12,11 +12,14 @@ type keeping struct {
 	cfg Hold
 
 	mu      sync.Mutex
-	running map[string]bool // by fingerprint: a handler of this daemon runs, also one that should have ended
+	running map[string]chan struct{} // by fingerprint: a handler of this daemon runs, also one that should have ended
 	next    time.Time       // when the next handler may be started: see Hold.StartRate
 }
 
-func newKeeping(cfg Hold) *keeping { return &keeping{cfg: cfg, running: map[string]bool{}} }
+func newKeeping(cfg Hold) *keeping { return &keeping{cfg: cfg, running: map[string]chan struct{}{}} }
+
+// windDown is how long a hold waits for the handler of an earlier one of the same task.
+const windDown = time.Second
 
 // errTwice: the handler of an earlier hold of the same task has not returned.
 var errTwice = errors.New("the handler of an earlier hold of this task has not returned yet")
@@ -28,7 +31,7 @@ func (k *keeping) run(ctx context.Context, p *Process, h Handler) error {
 		return err
 	}
 	fp := fingerprint(p.task)
-	if !k.begin(fp) {
+	if !k.begin(ctx, fp) {
 		return failed(errTwice, "hold process %s of queue %q", p.ID(), p.Queue())
 	}
 	defer k.end(fp)
@@ -38,19 +41,32 @@ func (k *keeping) run(ctx context.Context, p *Process, h Handler) error {
 	return h.Handle(ctx, p)
 }
 
-func (k *keeping) begin(fp string) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.running[fp] {
-		return false
+// begin waits for the end of an earlier handler of the same task, which may be on its way out, but not for ever.
+func (k *keeping) begin(ctx context.Context, fp string) bool {
+	patience, cancel := context.WithTimeout(ctx, windDown)
+	defer cancel()
+	for {
+		k.mu.Lock()
+		earlier := k.running[fp]
+		if earlier == nil {
+			k.running[fp] = make(chan struct{})
+		}
+		k.mu.Unlock()
+		if earlier == nil {
+			return true
+		}
+		select {
+		case <-earlier:
+		case <-patience.Done():
+			return false
+		}
 	}
-	k.running[fp] = true
-	return true
 }
 
 func (k *keeping) end(fp string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	close(k.running[fp])
 	delete(k.running, fp)
 }
 
@@ -58,9 +74,9 @@ func (k *keeping) end(fp string) {
 func (m *membership) letGo(p *Process, cause, err error) {
 	switch {
 	case p.asked() != "": // by Finish or Stop
-	case errors.Is(cause, ErrCanceled), cause == nil && errors.Is(err, ErrDone):
-		p.ask(finish)
 	case lost(cause):
+	case errors.Is(cause, ErrCanceled), errors.Is(err, ErrDone):
+		p.ask(finish)
 	case errors.Is(cause, ErrStopping):
 		p.ask(drained)
 	case errors.Is(cause, ErrHandover):
@@ -101,5 +117,9 @@ func (m *membership) terms() []any {
 	if m.station.hold == nil {
 		return []any{"0", fast}
 	}
-	return []any{"1", fast, m.life.w.cfg.Capacity, m.station.limit}
+	weight := m.life.w.cfg.Capacity
+	if m.station.isDrained() {
+		weight = 0
+	}
+	return []any{"1", fast, weight, m.station.limit}
 }

@@ -68,7 +68,11 @@ func (m *membership) settle(batch []*Process) bool {
 		m.text = nil // a copy may still be written
 	}
 	words, err := redis.String(reply, err)
+	delayed := m.station.hold != nil && slices.ContainsFunc(batch, func(p *Process) bool { return p.asked() == later })
 	if err = m.settled(batch, repeated, words, err); err == nil {
+		if delayed {
+			signal(m.poke) // a take tells when the next one is due
+		}
 		return true
 	}
 	if errors.Is(err, ErrFenced) {

@@ -30,12 +30,13 @@ type station struct {
 
 	opening sync.Mutex // held while a membership is made or ended
 
-	mu    sync.Mutex
-	open  *membership // the present one, also when it has ended
-	serve bool        // StartWork was called, and StopWork was not since
-	free  []*slot
-	ahead []*Process    // in hand, and no slot is free for them
-	freed chan struct{} // a flag
+	mu      sync.Mutex
+	open    *membership // the present one, also when it has ended
+	serve   bool        // StartWork was called, and StopWork was not since
+	drained bool        // Worker.Drain was called, and StopWork was not since: nothing falls to it
+	free    []*slot
+	ahead   []*Process    // in hand, and no slot is free for them
+	freed   chan struct{} // a flag
 
 	quick  atomic.Int32 // handlers in a row that returned quickly
 	runner runner

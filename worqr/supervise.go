@@ -128,8 +128,9 @@ func (w *Worker) fence(ctx context.Context, id string) (done []place) {
 // reclaimWorker puts back what a dead worker holds and ends its registration. Any number of peers may do this at once.
 // What was fenced may be on its way back with another's already.
 func (w *Worker) reclaimWorker(ctx context.Context, id string, fenced []place) error {
+	lived := w.lived(ctx, id)
 	reclaim := func(at place) error {
-		n, err := w.mesh.reclaim(ctx, at.queue, at.membership, "death", w.cfg.Lapse)
+		n, err := w.mesh.reclaim(ctx, at.queue, at.membership, "death", lived)
 		if err == nil {
 			w.hooks.reclaim(id, at.queue, n)
 			w.log.Info().Str("worker", id).Str("queue", at.queue).Int("returned", n).Msg("worqr: reclaimed from a dead worker")
@@ -154,6 +155,20 @@ func (w *Worker) reclaimWorker(ctx context.Context, id string, fenced []place) e
 		return nil
 	}
 	return err
+}
+
+// lived is how long ago at most a dead worker can have lived, by the server's clock: it may be reclaimed long after it was
+// first seen to be absent.
+func (w *Worker) lived(ctx context.Context, id string) time.Duration {
+	lapsed, err := redis.Int64(w.mesh.read(ctx, "HGET", w.mesh.keys.mesh()+":info:"+id, "lapsed"))
+	if err != nil {
+		return w.cfg.Lapse
+	}
+	now, err := redis.Int64s(w.mesh.read(ctx, "TIME"))
+	if err != nil || len(now) != 2 {
+		return w.cfg.Lapse
+	}
+	return w.cfg.Lapse + time.Duration(max(0, now[0]-lapsed))*time.Second
 }
 
 // eachMembership does something to all memberships of a dead worker, queue by queue. Its workmap cannot grow any more:

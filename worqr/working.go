@@ -96,7 +96,7 @@ func (w *Worker) StopWork(ctx context.Context, queue string) error {
 		if !st.serve {
 			err = ErrNotWorking
 		}
-		st.serve = false
+		st.serve, st.drained = false, false
 		st.mu.Unlock()
 	}
 	if err == nil {

@@ -31,17 +31,19 @@ local function record(fp)
 end
 
 -- promote lets wait what was delayed until now. Of the tasks whose worker died twice one a second is let go, so that the
--- one that kills is found out and the others live on.
+-- one that kills is found out and the others live on. Answers how many that were.
 local function promote()
-  local t = now()
+  local t, n = now(), 0
   for _, task in ipairs(redis.call('ZRANGEBYSCORE', delayed, '-inf', num(t), 'LIMIT', 0, 100)) do
     local _, _, _, deaths = record(redis.sha1hex(task))
     if deaths < 2 or redis.call('EXISTS', q .. ':probe') == 0 then
       redis.call('ZREM', delayed, task)
       redis.call('RPUSH', tasks, task)
+      n = n + 1
       if deaths >= 2 then redis.call('SET', q .. ':probe', '1', 'PX', 1000) end
     end
   end
+  return n
 end
 
 -- due answers in how many milliseconds the next delayed task may be started, -1 when none is to be.

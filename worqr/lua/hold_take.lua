@@ -34,7 +34,7 @@ local function bring(number, token, task)
 end
 
 redis.call('ZREM', delayed, '') -- lets the next write pass on a full Redis
-promote()
+local promoted = promote()
 for n = first, math.min(stored, last) do
   local task = redis.pcall('LINDEX', prefix .. num(n), 0)
   if type(task) == 'string' then bring(n, tonumber(redis.call('ZSCORE', mine, num(n)) or '0'), task) end
@@ -67,6 +67,7 @@ if from <= last then
   end
   if share > n then out[2] = 'MORE' end
 end
+if promoted > 0 then rouse() end
 out[3] = table.concat(runs, ' ')
 out[4] = num(due())
 return out
