@@ -11,7 +11,7 @@ import (
 // offered is a hold that is to move to another worker, which begins before this one ends: see Hold.MakeBeforeBreak.
 type offered struct {
 	p     *Process
-	taken time.Time // when it was seen in other hands; zero: not yet
+	taken time.Time // when it was first seen in other hands; guarded by the membership's mu
 }
 
 // Ready tells that what this persistent task is about runs here, so that its holder before, if it goes on meanwhile, may
@@ -74,14 +74,21 @@ func (m *membership) seeOffers(ctx context.Context) {
 			}
 			return // the next look goes on
 		case said == "taken":
-			if o.taken.IsZero() {
-				o.taken = time.Now()
-			}
-			if time.Since(o.taken) > m.life.w.cfg.Lapse {
+			if m.takenFor(o) > m.life.w.cfg.Lapse {
 				o.p.end(ErrHandover) // nobody said that it runs there
 			}
 		case said == "ready":
 			o.p.end(ErrHandover)
 		}
 	}
+}
+
+// takenFor is for how long a hold that was offered has been seen in other hands.
+func (m *membership) takenFor(o *offered) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if o.taken.IsZero() {
+		o.taken = time.Now()
+	}
+	return time.Since(o.taken)
 }
