@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/worqr/worqr-go/heartbeat"
+	"github.com/worqr/worqr-go/internal/presence"
 )
 
 // life is one incarnation of a worker: from a join to its lapse or its leave. Its id is never used again.
@@ -28,11 +29,14 @@ type life struct {
 	ctx   context.Context // what is in hand descends from it; ends with ErrLapsed, or ErrStopping after the last return
 	end   context.CancelCauseFunc
 
-	beats   line         // used by the lease only
-	mine    atomic.Bool  // a beat has claimed the next round
-	rounds  atomic.Bool  // a round is under way
-	failing atomic.Bool  // the last round failed: the next is better claimed by a peer
-	claimed atomic.Int64 // when a beat last saw it claimed, by whomever
+	beats   line           // used by the lease only
+	line    *presence.Line // nil: no queue is taken over Fast
+	unseen  atomic.Bool    // the server does not count its subscription
+	back    chan struct{}  // a flag: the line is up, or unseen
+	mine    atomic.Bool    // a beat has claimed the next round
+	rounds  atomic.Bool    // a round is under way
+	failing atomic.Bool    // the last round failed: the next is better claimed by a peer
+	claimed atomic.Int64   // when a beat last saw it claimed, by whomever
 
 	soon   chan struct{} // a look or a round is wanted before its time
 	sooner chan struct{}
@@ -64,7 +68,7 @@ func (w *Worker) join(ctx context.Context) error {
 	}
 	l := &life{
 		w: w, id: id.String(), beats: line{dial: w.mesh.dial}, members: map[string]*membership{},
-		looks: map[*membership]bool{}, soon: make(chan struct{}, 1), sooner: make(chan struct{}, 1),
+		looks: map[*membership]bool{}, soon: make(chan struct{}, 1), sooner: make(chan struct{}, 1), back: make(chan struct{}, 1),
 	}
 	beat := heartbeat.Config{Every: w.cfg.Beat, TTL: w.cfg.Lapse, Margin: w.cfg.Margin}
 	if l.lease, err = heartbeat.New(beat, l.beat); err != nil {
@@ -90,6 +94,11 @@ func (w *Worker) join(ctx context.Context) error {
 	select {
 	case <-l.lease.Begun():
 	case <-l.lease.Context().Done():
+	}
+	if w.wantsFast() {
+		if err := l.attend(running); err != nil {
+			w.hooks.error(failed(err, "attend as worker %s", l.id)) // takeover stays Strict
+		}
 	}
 	// A look follows each beat. Rounds are jittered by a quarter around four fifths: no pause is longer than Sweep.
 	l.tasks.Go(func() { heartbeat.Watch{Every: 2 * w.cfg.Beat, Now: l.soon}.Run(running, l.looking) })

@@ -49,6 +49,7 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 		return err
 	}
 	m := newMembership(l, st, l.nextID())
+	m.fast = st.fast && l.attended(ctx)
 	unhint := l.w.mesh.listener.OnHint(st.name, events.Cancel, m.hint)
 	reply, repeated, err := l.w.mesh.queueTold(ctx, openScript, st.name, append([]any{m.id, ticket}, m.terms()...)...)
 	maybe := err == nil || repeated // a refusal is an answer: nothing is open then

@@ -65,8 +65,11 @@ const (
 func (p *Process) Deadline() time.Time { return p.of.life.lease.Deadline() }
 
 // Valid tells whether the process is this worker's to work on now. It reads the clocks itself: ask it before each effect
-// outside.
-func (p *Process) Valid() bool { return p.Context().Err() == nil }
+// outside. Where takeover is Fast it also asks the kernel whether the presence connection stands: false while it does not,
+// true again when it is restored in time.
+func (p *Process) Valid() bool {
+	return p.Context().Err() == nil && (!p.of.fast || p.of.life.line.Up())
+}
 
 // ID is unique for ever: no two processes share one, also of equal tasks.
 func (p *Process) ID() string { return fmt.Sprintf("%s.%d", p.of.id, p.number) }

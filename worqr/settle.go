@@ -59,7 +59,8 @@ func (m *membership) settler(ctx context.Context) {
 func (m *membership) settle(batch []*Process) bool {
 	if m.station.hold != nil {
 		if err := m.keepCheckpoints(m.ctx, batch); err != nil {
-			m.life.w.hooks.error(err) // a checkpoint is not worth a delay
+			m.life.w.hooks.error(err)
+			return false // both are tried again: what is given away is to have its last checkpoint
 		}
 	}
 	m.text = named(m.text[:0], batch) // free again: the command before was answered

@@ -27,6 +27,7 @@ type station struct {
 	handler Handler  // nil: tasks are taken by Worker.Take
 	limit   int      // 0: none, of persistent tasks
 	hold    *keeping // nil: one-shot tasks
+	fast    bool     // peers may take over as soon as its worker is not present
 
 	opening sync.Mutex // held while a membership is made or ended
 
@@ -46,7 +47,7 @@ type station struct {
 type slot struct{ failures int }
 
 func newStation(name string, q Queue) *station {
-	st := &station{name: name, handler: q.Handler, limit: q.Limit, freed: make(chan struct{}, 1)}
+	st := &station{name: name, handler: q.Handler, limit: q.Limit, fast: q.Hold.Takeover == Fast, freed: make(chan struct{}, 1)}
 	if q.Persistent {
 		st.hold = newKeeping(q.Hold)
 	}

@@ -162,13 +162,13 @@ func (w *Worker) reclaimWorker(ctx context.Context, id string, fenced []place) e
 func (w *Worker) lived(ctx context.Context, id string) time.Duration {
 	lapsed, err := redis.Int64(w.mesh.read(ctx, "HGET", w.mesh.keys.mesh()+":info:"+id, "lapsed"))
 	if err != nil {
-		return w.cfg.Lapse
+		return w.cfg.Lapse + w.cfg.Sweep
 	}
 	now, err := redis.Int64s(w.mesh.read(ctx, "TIME"))
 	if err != nil || len(now) != 2 {
-		return w.cfg.Lapse
+		return w.cfg.Lapse + w.cfg.Sweep
 	}
-	return w.cfg.Lapse + time.Duration(max(0, now[0]-lapsed))*time.Second
+	return w.cfg.Lapse + w.cfg.Sweep + time.Duration(max(0, now[0]-lapsed))*time.Second
 }
 
 // eachMembership does something to all memberships of a dead worker, queue by queue. Its workmap cannot grow any more:
@@ -231,7 +231,7 @@ func (w *Worker) examine(ctx context.Context, at turn) error {
 		return err
 	}
 	for _, id := range orphans {
-		n, err := w.mesh.reclaim(ctx, queue, id, "death", w.cfg.Lapse)
+		n, err := w.mesh.reclaim(ctx, queue, id, "death", w.cfg.Lapse+w.cfg.Sweep)
 		if err != nil {
 			return err
 		}

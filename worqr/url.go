@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/presence"
 )
 
 // Connections that this package dials.
@@ -73,6 +75,7 @@ func dialer(raw string) (func(context.Context) (redis.Conn, error), int, error) 
 		redis.DialConnectTimeout(connectTimeout), redis.DialReadTimeout(ioTimeout), redis.DialWriteTimeout(ioTimeout),
 		redis.DialDatabase(db), redis.DialUseTLS(u.Scheme == "rediss"),
 		redis.DialTLSHandshakeTimeout(connectTimeout),
+		redis.DialContextFunc(presence.Through((&net.Dialer{Timeout: connectTimeout, KeepAlive: 5 * time.Minute}).DialContext)),
 	}
 	secret := ""
 	if u.User != nil {

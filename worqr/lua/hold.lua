@@ -18,7 +18,6 @@ local function persistent()
   redis.call('HLEN', shares)
   redis.call('HLEN', present)
   redis.call('HLEN', q .. ':offers')
-  redis.call('GET', q .. ':probe')
   return redis.call('HEXISTS', q .. ':policy', 'persistent') == 1
 end
 
@@ -30,18 +29,13 @@ local function record(fp)
   return why or '', tonumber(token or 0), tonumber(fails or 0), tonumber(deaths or 0)
 end
 
--- promote lets wait what was delayed until now. Of the tasks whose worker died twice one a second is let go, so that the
--- one that kills is found out and the others live on. Answers how many that were.
+-- promote lets wait what was delayed until now. Answers how many that were.
 local function promote()
   local t, n = now(), 0
   for _, task in ipairs(redis.call('ZRANGEBYSCORE', delayed, '-inf', num(t), 'LIMIT', 0, 100)) do
-    local _, _, _, deaths = record(redis.sha1hex(task))
-    if deaths < 2 or redis.call('EXISTS', q .. ':probe') == 0 then
-      redis.call('ZREM', delayed, task)
-      redis.call('RPUSH', tasks, task)
-      n = n + 1
-      if deaths >= 2 then redis.call('SET', q .. ':probe', '1', 'PX', 1000) end
-    end
+    redis.call('ZREM', delayed, task)
+    redis.call('RPUSH', tasks, task)
+    n = n + 1
   end
   return n
 end
@@ -184,7 +178,7 @@ local function letgo(m, number, task, token, why, marks, young)
     if token < young then
       deaths = 0
     elseif deaths < 2 or redis.call('SET', q .. ':blamed:' .. m, '1', 'PX', 600000, 'NX') then
-      -- Of those that are let go one by one, only the one that was begun last has killed. The newest come back first.
+      -- Of those that are tried one by one, only the one that was begun last has killed. The newest come back first.
       deaths = deaths + 1
       if deaths > 2 then wait = math.min(60 * SECOND * 2 ^ (deaths - 3), 3600 * SECOND) end
     end
@@ -194,7 +188,7 @@ local function letgo(m, number, task, token, why, marks, young)
     return 'done'
   end
   redis.call('HSET', past, fp, (why == 'later' and 'returned' or why) .. ' ' .. num(token) .. ' ' .. num(fails) .. ' ' .. num(deaths))
-  if wait > 0 or why == 'death' and deaths > 1 then
+  if wait > 0 then
     redis.call('DEL', key)
     redis.call('ZADD', delayed, num(t + wait), task)
   else

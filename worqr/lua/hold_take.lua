@@ -23,6 +23,10 @@ local latest = tonumber(redis.call('GET', q .. ':token') or '0')
 persistent()
 local out, runs = {num(newest()), 'OK', '', '-1'}, {}
 
+-- Of the tasks whose workers died twice soon after they had begun, a membership begins one at a time: so the one that kills
+-- is found out, and the others live on.
+local TRIAL = 300 -- milliseconds
+
 local function bring(number, token, task)
   runs[#runs + 1] = num(number) .. ' ' .. num(token) .. ' 1'
   local fp = redis.sha1hex(task)
@@ -54,7 +58,12 @@ if from <= last then
     local waits, p = redis.call('SREM', unique, fp) == 1, redis.call('HGET', holders, fp)
     -- What M offers to others and falls to M itself stays as it is.
     local own = p and string.match(p, '^(.*)%.') == m
-    if not p or waits and not own and redis.call('HGET', q .. ':offers', fp) == p then
+    local _, _, _, deaths = record(fp)
+    if deaths > 1 and not redis.call('SET', q .. ':trial:' .. m, fp, 'PX', TRIAL, 'NX') then
+      redis.call('RPOP', tasks)
+      redis.call('ZADD', delayed, num(now() + TRIAL * 1000), task)
+      if waits then redis.call('SADD', unique, fp) end
+    elseif not p or waits and not own and redis.call('HGET', q .. ':offers', fp) == p then
       redis.call('LMOVE', tasks, prefix .. num(number), 'RIGHT', 'LEFT')
       redis.call('HSET', holders, fp, m .. '.' .. num(number))
       if not waits then redis.call('HSET', present, fp, task) end -- it waited before the queue was persistent

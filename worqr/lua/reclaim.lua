@@ -26,7 +26,7 @@ if redis.call('HDEL', q .. ':workers', m) == 1 then
   close() -- a late copy of its open is known by this
   if held > 0 then redis.call('SADD', q .. ':returning', m) end
 end
-local young = now() - tonumber(ARGV[6] or 0) * 1000 - 2.5 * SECOND
+local young = now() - tonumber(ARGV[6] or 0) * 1000 - 1.5 * SECOND
 local back, dropped = putback(tonumber(ARGV[4]), hold and function(member, number, task, token, marks)
   return letgo(member, number, task, token, ARGV[5] or 'drain', marks, young)
 end)

@@ -1,0 +1,260 @@
+package presence
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/redistest"
+)
+
+func TestUpIsWhatTheServerCounts(t *testing.T) {
+	r := run(t, redistest.Shared(t), Config{})
+	r.up()
+	r.told1(1, 0)
+	if n := numsub(r.c, r.channel); n != 1 {
+		t.Fatalf("the server counts %d", n)
+	}
+	if age := time.Since(r.Since()); r.Since().IsZero() || age < 0 || age > soon {
+		t.Fatalf("up since %v", r.Since())
+	}
+	if r.Kernel() != (runtime.GOOS == "linux") {
+		t.Fatalf("Kernel says %v", r.Kernel())
+	}
+	if err := r.Run(t.Context()); !errors.Is(err, ErrRunning) {
+		t.Fatalf("a second Run: %v", err)
+	}
+	r.redis("PUBLISH", r.channel, "says nothing")
+	r.end()
+	if r.Up() || !r.Since().IsZero() {
+		t.Fatal("up after the end")
+	}
+	redistest.Eventually(t, soon, "nobody is counted", func() bool { return numsub(r.c, r.channel) == 0 })
+	r.told1(1, 0)
+}
+
+func TestALossThatIsMendedInTime(t *testing.T) {
+	for name, known := range map[string]bool{"socket": true, "reader": false} {
+		t.Run(name, func(t *testing.T) {
+			server := redistest.Own(t)
+			cfg := Config{}
+			if !known {
+				cfg.Dial = deaf(server.URL())
+			}
+			r := run(t, server, cfg)
+			r.up()
+			since := r.Since()
+			r.kill()
+			redistest.Eventually(t, soon, "another subscription", func() bool { return r.Since().After(since) })
+			r.up()
+			r.told1(2, 0)
+			if r.Kernel() != (known && runtime.GOOS == "linux") {
+				t.Fatalf("Kernel says %v", r.Kernel())
+			}
+		})
+	}
+}
+
+// deaf dials so that nobody gets to know the socket, as the Dial of a pool does.
+func deaf(url string) func(context.Context) (redis.Conn, error) {
+	return func(context.Context) (redis.Conn, error) { return redis.DialURL(url) }
+}
+
+func TestALossThatIsNotMendedInTime(t *testing.T) {
+	for name, known := range map[string]bool{"socket": true, "reader": false} {
+		t.Run(name, func(t *testing.T) {
+			proxy := redistest.NewProxy(t, redistest.Shared(t).URL())
+			cfg := Config{Dial: dialURL(proxy.URL())}
+			if !known {
+				cfg.Dial = deaf(proxy.URL())
+			}
+			r := run(t, redistest.Shared(t), cfg)
+			r.up()
+			r.Reset() // takes no loss with it
+			r.told1(2, 0)
+			cut := time.Now()
+			proxy.Refuse(true)
+			redistest.Eventually(t, soon, "it is not up", func() bool { return !r.Up() })
+			r.told1(2, 1)
+			// Grace counts from the last look that found it standing, one step of Eventually before.
+			early := HolderGrace - HolderGrace/4 - HolderGrace/2
+			if after := r.lastLost.Sub(cut); after < early || after > HolderGrace+100*time.Millisecond {
+				t.Errorf("lost %v after the cut", after)
+			}
+			proxy.Refuse(false)
+			redistest.Eventually(t, soon, "the server counts it again", func() bool { return numsub(r.c, r.channel) == 1 })
+			if r.Up() {
+				t.Fatal("up after Lost")
+			}
+			r.told1(2, 1)
+			r.Reset()
+			r.told1(3, 1)
+			if !r.Up() {
+				t.Fatal("not up after Back")
+			}
+			proxy.Refuse(true)
+			r.told1(3, 2)
+		})
+	}
+}
+
+func TestAServerThatIsNotThere(t *testing.T) {
+	server := redistest.Own(t)
+	proxy := redistest.NewProxy(t, server.URL())
+	proxy.Refuse(true)
+	r := run(t, server, Config{Dial: dialURL(proxy.URL())})
+	redistest.Eventually(t, soon, "five attempts", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.failed) >= 5
+	})
+	r.told1(0, 0)
+	proxy.Refuse(false)
+	r.up()
+	r.told1(1, 0)
+}
+
+// A connection on which nothing arrives any more stays established: only the pings tell.
+func TestSilence(t *testing.T) {
+	for name, known := range map[string]bool{"socket": true, "reader": false} {
+		t.Run(name, func(t *testing.T) {
+			proxy := redistest.NewProxy(t, redistest.Shared(t).URL())
+			cfg := Config{Dial: dialURL(proxy.URL()), Ping: 50 * time.Millisecond, Silence: 400 * time.Millisecond}
+			if !known {
+				cfg.Dial = func(context.Context) (redis.Conn, error) { return redis.DialURL(proxy.URL(), redis.DialReadTimeout(soon)) }
+			}
+			r := run(t, redistest.Shared(t), cfg)
+			r.up()
+			frozen := time.Now()
+			proxy.Freeze(redistest.ToClient)
+			r.told1(1, 1)
+			if after := r.lastLost.Sub(frozen); after < 300*time.Millisecond || after > 500*time.Millisecond {
+				t.Errorf("lost after %v", after)
+			}
+			if r.Up() {
+				t.Error("up after Lost")
+			}
+			r.mu.Lock()
+			t.Log(r.failed)
+			r.mu.Unlock()
+			proxy.Thaw()
+			r.Reset()
+			r.told1(2, 1)
+		})
+	}
+}
+
+// By default a server that stands still for 1.5 s ends nobody's holds.
+func TestAFrozenServerLosesNobody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 2 s")
+	}
+	server := redistest.Own(t)
+	r := run(t, server, Config{})
+	r.up()
+	since := r.Since()
+	server.Pause(t)
+	frozen := time.Now()
+	redistest.Eventually(t, soon, "1.5 s have passed", func() bool { return time.Since(frozen) >= 1500*time.Millisecond || !r.Up() })
+	server.Resume(t)
+	proof := r.present.Load().proof.Load()
+	redistest.Eventually(t, soon, "an answer to a ping", func() bool { return r.present.Load().proof.Load() > proof })
+	if !r.Up() || r.Since() != since {
+		t.Fatal("the subscription has changed")
+	}
+	r.told1(1, 0)
+}
+
+func TestAnotherChannel(t *testing.T) {
+	server := redistest.Shared(t)
+	names := make(chan string, 1)
+	names <- "presence-first"
+	channel := func() string { n := <-names; names <- n; return n }
+	r := run(t, server, Config{Channel: channel})
+	r.up()
+	<-names
+	names <- "presence-second"
+	if !r.Up() {
+		t.Fatal("not up before Reset")
+	}
+	r.Reset()
+	if r.Up() && numsub(r.c, "presence-second") == 0 {
+		t.Fatal("up without a subscription")
+	}
+	r.told1(2, 0)
+	if first, second := numsub(r.c, "presence-first"), numsub(r.c, "presence-second"); first != 0 || second != 1 {
+		t.Fatalf("the server counts %d on the first and %d on the second", first, second)
+	}
+}
+
+func TestCheckDecides(t *testing.T) {
+	no, yes := errors.New("not seen"), make(chan bool)
+	r := run(t, redistest.Shared(t), Config{Check: func(ctx context.Context) error {
+		select {
+		case <-yes:
+			return nil
+		default:
+			return no
+		}
+	}})
+	redistest.Eventually(t, soon, "three refusals", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.failed) >= 3 && errors.Is(r.failed[0], no) && strings.Contains(r.failed[0].Error(), r.channel)
+	})
+	if r.Up() {
+		t.Fatal("up without Check")
+	}
+	close(yes)
+	r.up()
+	r.told1(1, 0)
+}
+
+// What ends the subscription while Check is asked is not forgotten.
+func TestAnEndDuringCheck(t *testing.T) {
+	server := redistest.Own(t)
+	c := server.Conn(t)
+	first := true
+	r := run(t, server, Config{Check: func(context.Context) error {
+		if first {
+			first = false
+			_, err := c.Do("CLIENT", "KILL", "TYPE", "pubsub")
+			return err
+		}
+		return nil
+	}})
+	r.up()
+	r.told1(1, 0)
+	if r.mu.Lock(); len(r.failed) != 1 {
+		t.Errorf("failed %d times: %v", len(r.failed), r.failed)
+	}
+	r.mu.Unlock()
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	dial, channel := dialURL("redis://127.0.0.1"), func() string { return "c" }
+	for name, cfg := range map[string]Config{
+		"no Dial":       {Channel: channel},
+		"no Channel":    {Dial: dial},
+		"long Grace":    {Dial: dial, Channel: channel, Grace: HolderGrace + 1},
+		"negative":      {Dial: dial, Channel: channel, Grace: -1},
+		"short Ping":    {Dial: dial, Channel: channel, Ping: 1},
+		"short Silence": {Dial: dial, Channel: channel, Ping: time.Second, Silence: time.Second},
+	} {
+		if _, err := New(cfg); !errors.Is(err, ErrConfig) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, cfg := range map[string]WatchConfig{
+		"short Grace": {Grace: JudgeGrace - 1}, "long Every": {Every: JudgeGrace}, "negative": {Every: -1},
+	} {
+		if _, err := NewWatch(cfg); !errors.Is(err, ErrConfig) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,246 @@
+package presence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
+)
+
+var (
+	errSlow  = errors.New("the subscription took too long")
+	errDown  = errors.New("the connection does not stand any more")
+	errMoved = errors.New("another channel is wanted")
+	errOther = errors.New("the server ended the subscription")
+)
+
+// session is one connection, from before it is dialled. Instants are durations since the line was made.
+type session struct {
+	l       *Line
+	channel string
+	cancel  context.CancelCauseFunc
+	stands  chan struct{} // closed when it is subscribed and checked
+	done    chan struct{} // closed when all of it has ended, with err
+	err     error
+	nudge   chan struct{} // asks for a ping at once
+
+	// Before stands is closed.
+	socket *socket // nil: not known
+	since  time.Time
+
+	ended atomic.Bool  // the reader has seen the end
+	proof atomic.Int64 // when the last ping that was answered was sent: the server had the subscription then, or later
+	alert atomic.Int64 // without a socket: when the last look came that came in time
+
+	// Of Run's goroutine.
+	good  time.Duration
+	doubt time.Duration // without a socket: since when it is not known what happened during a pause; 0: it is
+}
+
+// open dials and subscribes, in a goroutine that ends with the session.
+func (l *Line) open(ctx context.Context) *session {
+	s := &session{
+		l: l, channel: l.cfg.Channel(), stands: make(chan struct{}), done: make(chan struct{}), nudge: make(chan struct{}, 1),
+	}
+	ctx, s.cancel = context.WithCancelCause(ctx)
+	go func() {
+		defer close(s.done)
+		s.err = fmt.Errorf("presence: channel %q: %w", s.channel, s.converse(ctx))
+		s.ended.Store(true)
+		s.cancel(nil)
+	}()
+	return s
+}
+
+// converse works until the connection ends, and answers why. All that it started has then ended.
+func (s *session) converse(ctx context.Context) error {
+	slow := time.AfterFunc(s.l.cfg.Silence, func() { s.cancel(errSlow) })
+	defer slow.Stop()
+	caught := &capture{}
+	conn, err := s.l.cfg.Dial(context.WithValue(ctx, captureKey{}, caught))
+	if err != nil {
+		return fmt.Errorf("dial: %w", err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // frees whoever reads or writes
+	why := func(verb string, err error) error {
+		s.ended.Store(true)
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return fmt.Errorf("%s: %w", verb, err)
+	}
+
+	pubsub := redis.PubSubConn{Conn: conn}
+	if err := s.subscribe(pubsub); err != nil {
+		return why("subscribe", err)
+	}
+	if err := s.l.cfg.Check(ctx); err != nil {
+		return why("check", err)
+	}
+	if err := s.prove(pubsub); err != nil {
+		return why("ping", err)
+	}
+	if !slow.Stop() {
+		return why("ping", errSlow)
+	}
+	s.socket, s.since = newSocket(caught), time.Now()
+	s.good = time.Duration(s.proof.Load())
+	s.alert.Store(int64(s.good))
+	close(s.stands)
+
+	var sender sync.WaitGroup
+	sender.Go(func() { s.send(ctx, pubsub) })
+	err = s.receive(pubsub)
+	s.ended.Store(true)
+	s.cancel(err)
+	sender.Wait()
+	return why("receive", err)
+}
+
+func (s *session) subscribe(conn redis.PubSubConn) error {
+	if err := conn.Subscribe(s.channel); err != nil {
+		return err
+	}
+	return s.hear(conn)
+}
+
+// prove waits for the answer to a first ping: who gets none would be lost after each Silence, and one that comes after
+// Check says that the subscription stood all the time.
+func (s *session) prove(conn redis.PubSubConn) error {
+	if err := s.ping(conn, s.l.now()); err != nil {
+		return err
+	}
+	for s.proof.Load() == 0 {
+		if err := s.hear(conn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ping carries the instant before it was sent, which comes back with the answer.
+func (s *session) ping(conn redis.PubSubConn, sent time.Duration) error {
+	return conn.Ping(strconv.FormatInt(int64(sent), 10))
+}
+
+// send is the writer.
+func (s *session) send(ctx context.Context, conn redis.PubSubConn) {
+	every := func() time.Duration { return s.l.cfg.Ping - time.Duration(rand.Float64()*float64(s.l.cfg.Ping)/10) }
+	timer := time.NewTimer(every())
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.nudge:
+		case <-timer.C:
+			timer.Reset(every())
+		}
+		if err := s.ping(conn, s.l.now()); err != nil {
+			s.cancel(fmt.Errorf("ping: %w", err))
+			return
+		}
+	}
+}
+
+// receive is the reader. Nothing is published here; what is all the same says nothing.
+func (s *session) receive(conn redis.PubSubConn) error {
+	for {
+		if err := s.hear(conn); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *session) hear(conn redis.PubSubConn) error {
+	switch v := conn.ReceiveWithTimeout(s.l.cfg.Silence).(type) {
+	case error:
+		return v
+	case redis.Subscription:
+		if v.Count != 1 || v.Channel != s.channel {
+			return errOther
+		}
+	case redis.Pong:
+		sent, err := strconv.ParseInt(v.Data, 10, 64)
+		if err != nil || sent > int64(s.l.now()) {
+			return fmt.Errorf("the answer to a ping is %q, which was not asked", v.Data)
+		}
+		s.proof.Store(max(sent, s.proof.Load()))
+	}
+	return nil
+}
+
+// valid tells whether it stands, as far as can be known at this very instant. Any goroutine may ask.
+func (s *session) valid() bool {
+	now := s.l.now()
+	switch {
+	case s.ended.Load() || s.silent(now):
+		return false
+	case s.socket != nil:
+		return s.socket.established()
+	default: // after a pause nobody knows what the reader has not seen yet
+		return now-max(time.Duration(s.alert.Load()), time.Duration(s.proof.Load())) <= s.l.patience()
+	}
+}
+
+func (s *session) silent(now time.Duration) bool {
+	return now-time.Duration(s.proof.Load()) > s.l.cfg.Silence
+}
+
+// look tells whether it stands, and until when it is known to have stood. now was read before. Only for Run's goroutine,
+// when it has been subscribed.
+func (s *session) look(now time.Duration) (good time.Duration, stands bool) {
+	proof := time.Duration(s.proof.Load())
+	s.good = max(s.good, proof)
+	switch {
+	case s.silent(now):
+		return proof, false // who lost the server's FIN can see for himself no better than this
+	case s.ended.Load():
+		return s.good, false
+	case s.socket != nil:
+		if s.socket.established() {
+			s.good = now
+			return now, true
+		}
+		return s.good, false
+	default:
+		return s.unsocketed(now, proof)
+	}
+}
+
+// unsocketed is look where the kernel cannot be asked. While looks come in time, the reader is taken to see an end within
+// patience too. After a pause only the answer to a ping that was sent since then tells: on the same connection it proves
+// that the subscription stood all the time.
+func (s *session) unsocketed(now, proof time.Duration) (time.Duration, bool) {
+	if alert := max(time.Duration(s.alert.Load()), proof); now-alert <= s.l.patience() {
+		s.alert.Store(int64(now))
+		s.good = max(s.good, now-s.l.patience())
+		s.doubt = 0
+		return s.good, true
+	}
+	if s.doubt == 0 {
+		s.doubt = now
+		select {
+		case s.nudge <- struct{}{}:
+		default:
+		}
+	}
+	return s.good, now-s.doubt <= s.l.cfg.Grace
+}
+
+// is answers whether a channel has been closed.
+func is(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

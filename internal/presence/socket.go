@@ -1,0 +1,57 @@
+package presence
+
+import (
+	"context"
+	"net"
+	"sync"
+	"syscall"
+)
+
+// Through makes a dialler tell the line that asked for a connection which socket it is; for all others it dials as before.
+// It is for redis.DialContextFunc, which is asked below TLS. The line finds its own way through a tls.Conn, too.
+func Through(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if c, ok := ctx.Value(captureKey{}).(*capture); ok && err == nil {
+			c.set(conn)
+		}
+		return conn, err
+	}
+}
+
+type captureKey struct{}
+
+// capture is where a dialler leaves the connection for who asked for it.
+type capture struct {
+	mu   sync.Mutex
+	conn net.Conn
+}
+
+func (c *capture) set(conn net.Conn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.conn = conn
+}
+
+// raw is the TCP socket, nil when there is none.
+func (c *capture) raw() syscall.RawConn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	conn := c.conn
+	for {
+		wrapped, ok := conn.(interface{ NetConn() net.Conn }) // as tls.Conn is
+		if !ok {
+			break
+		}
+		conn = wrapped.NetConn()
+	}
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	return raw
+}
