@@ -30,7 +30,7 @@ type Takeover int
 
 const (
 	Strict Takeover = iota // its lapse: no two hold a task
-	Fast                   // also the end of its process, as the server sees it: within about half a second. See Hold
+	Fast                   // also the end of its process, as the server sees it: within about half a second; see the package's words
 )
 
 // withDefaults fills the zero values and checks the rest.
