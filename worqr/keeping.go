@@ -13,7 +13,7 @@ type keeping struct {
 
 	mu      sync.Mutex
 	running map[string]chan struct{} // by fingerprint: a handler of this daemon runs, also one that should have ended
-	next    time.Time       // when the next handler may be started: see Hold.StartRate
+	next    time.Time                // when the next handler may be started: see Hold.StartRate
 }
 
 func newKeeping(cfg Hold) *keeping { return &keeping{cfg: cfg, running: map[string]chan struct{}{}} }

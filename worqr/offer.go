@@ -11,7 +11,8 @@ import (
 // offered is a hold that is to move to another worker, which begins before this one ends: see Hold.MakeBeforeBreak.
 type offered struct {
 	p     *Process
-	taken time.Time // when it was first seen in other hands; guarded by the membership's mu
+	free  time.Time // when it was last known to be in nobody else's hands, or offered; this and the next guarded by the membership's mu
+	taken time.Time // when it was first seen in other hands
 }
 
 // Ready tells that what this persistent task is about runs here, so that its holder before, if it goes on meanwhile, may
@@ -38,7 +39,7 @@ func (m *membership) offer(p *Process) {
 		m.offers = map[int64]*offered{}
 	}
 	if m.offers[p.number] == nil {
-		m.offers[p.number] = &offered{p: p}
+		m.offers[p.number] = &offered{p: p, free: time.Now()}
 	}
 	m.mu.Unlock()
 }
@@ -62,25 +63,44 @@ func (m *membership) seeOffers(ctx context.Context) {
 		list = append(list, o)
 	}
 	m.mu.Unlock()
+	lapse := m.life.w.cfg.Lapse
 	for _, o := range list {
-		said, err := redis.String(m.life.w.mesh.queue(ctx, offerScript, m.station.name, m.id, o.p.number, o.p.token))
+		asked := time.Now()
+		asking, cancel := context.WithTimeout(ctx, lapse)
+		said, err := redis.String(m.life.w.mesh.queue(asking, offerScript, m.station.name, m.id, o.p.number, o.p.token))
+		cancel()
+		if said == "offered" {
+			m.mu.Lock()
+			o.free = asked
+			m.mu.Unlock()
+		}
 		switch {
 		case errors.Is(err, ErrFenced):
 			m.fenced()
 			return
 		case err != nil:
+			if m.unknownFor(o) >= lapse {
+				o.p.end(ErrHandover) // whoever has taken it meanwhile holds it alone from now on
+			}
 			if ctx.Err() == nil {
 				m.life.w.hooks.error(failed(err, "offer process %s of queue %q", o.p.ID(), m.station.name))
 			}
-			return // the next look goes on
+			continue // the next look asks again
 		case said == "taken":
-			if m.takenFor(o) > m.life.w.cfg.Lapse {
+			if m.takenFor(o) > lapse {
 				o.p.end(ErrHandover) // nobody said that it runs there
 			}
 		case said == "ready":
 			o.p.end(ErrHandover)
 		}
 	}
+}
+
+// unknownFor is for how long it is not known whether a hold that was offered is in other hands.
+func (m *membership) unknownFor(o *offered) time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return time.Since(o.free)
 }
 
 // takenFor is for how long a hold that was offered has been seen in other hands.
