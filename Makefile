@@ -4,7 +4,10 @@ NESTED := tools bench bench/adapter
 DIR ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test race bench bench-compare lint ci
+RUNS ?= 1000
+SEED ?=
+
+.PHONY: help demo test race faults bench bench-compare lint ci
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -22,6 +25,10 @@ test: ## every test, on a real Redis
 race: ## the concurrent packages under the race detector
 	@scripts/redis
 	$(GO) test -race -p 1 -short -timeout 20m ./worqr/... ./events/... ./heartbeat/... ./internal/...
+
+faults: ## random faults against persistent tasks (RUNS=1000, SEED=a number)
+	@scripts/redis
+	WORQR_FAULT_RUNS="$(RUNS)" WORQR_FAULT_SEED="$(SEED)" $(GO) test ./integration/faults -run 'TestFaults$$' -count=1 -timeout 120m -v
 
 bench: ## this library beside its peers, into docs/benchmarks (QUICK=1: the ratios at 64 only, under 50 s)
 	@scripts/redis
