@@ -29,6 +29,8 @@ type life struct {
 	ctx   context.Context // what is in hand descends from it; ends with ErrLapsed, or ErrStopping after the last return
 	end   context.CancelCauseFunc
 
+	joined  time.Time
+	again   bool           // this daemon has lapsed before
 	beats   line           // used by the lease only
 	line    *presence.Line // nil: no queue is taken over Fast
 	unseen  atomic.Bool    // the server does not count its subscription
@@ -81,6 +83,7 @@ func (w *Worker) join(ctx context.Context) error {
 		return err
 	}
 	l.judge = heartbeat.NewJudge(beat)
+	l.joined, l.again = sent, w.current() != nil
 	l.ctx, l.end = context.WithCancelCause(context.Background())
 	running, stop := context.WithCancel(context.Background())
 	l.stop = stop

@@ -129,6 +129,9 @@ func (w *Worker) fence(ctx context.Context, id string) (done []place) {
 // What was fenced may be on its way back with another's already.
 func (w *Worker) reclaimWorker(ctx context.Context, id string, fenced []place) error {
 	lived := w.lived(ctx, id)
+	if l := w.current(); l.again && time.Since(l.joined) < lived {
+		lived = -time.Second // this worker had lapsed itself, so it was Redis, or the way to it, and no task that killed
+	}
 	reclaim := func(at place) error {
 		n, err := w.mesh.reclaim(ctx, at.queue, at.membership, "death", lived)
 		if err == nil {

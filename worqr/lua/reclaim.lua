@@ -7,7 +7,7 @@
 -- ARGV[4]  how many processes this call may move
 -- ARGV[5]  or none: why persistent tasks move: 'death', or else 'drain'
 -- ARGV[6]  of a death, how long ago in milliseconds the worker can have lived at most: a hold younger than that and a bit
---          may have killed it
+--          may have killed it; below 0: none has
 -- Returns  {put back, dropped because cancelled, '1' while M is still returning: call again}
 -- Cost     O(ARGV[4] + idle memberships woken)
 -- Twice    each process returns once.
@@ -26,7 +26,8 @@ if redis.call('HDEL', q .. ':workers', m) == 1 then
   close() -- a late copy of its open is known by this
   if held > 0 then redis.call('SADD', q .. ':returning', m) end
 end
-local young = now() - tonumber(ARGV[6] or 0) * 1000 - 1.5 * SECOND
+local lived = tonumber(ARGV[6] or -1)
+local young = lived < 0 and NEVER or now() - lived * 1000 - 1.5 * SECOND
 local back, dropped = putback(tonumber(ARGV[4]), hold and function(member, number, task, token, marks)
   return letgo(member, number, task, token, ARGV[5] or 'drain', marks, young)
 end)
