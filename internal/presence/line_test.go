@@ -126,7 +126,9 @@ func TestSilence(t *testing.T) {
 			proxy := redistest.NewProxy(t, redistest.Shared(t).URL())
 			cfg := Config{Dial: dialURL(proxy.URL()), Ping: 50 * time.Millisecond, Silence: 400 * time.Millisecond}
 			if !known {
-				cfg.Dial = func(context.Context) (redis.Conn, error) { return redis.DialURL(proxy.URL(), redis.DialReadTimeout(soon)) }
+				cfg.Dial = func(context.Context) (redis.Conn, error) {
+					return redis.DialURL(proxy.URL(), redis.DialReadTimeout(soon))
+				}
 			}
 			r := run(t, redistest.Shared(t), cfg)
 			r.up()
