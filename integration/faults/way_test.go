@@ -1,0 +1,143 @@
+//go:build linux
+
+package faults
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/worqr/worqr-go/internal/redistest"
+)
+
+// class is what a connection is for, known by what it carries.
+type class string
+
+const (
+	beats class = "beats"
+	data  class = "data"
+	notes class = "notes" // notifications
+)
+
+// trouble is what becomes of the commands of one class.
+type trouble struct {
+	gate   chan struct{}    // they wait until it is closed; nil: they do not
+	action redistest.Action // of each
+	share  float64          // of how many
+}
+
+// way is one worker's way to Redis. It has trouble as a whole, as a Proxy gives it, and by class.
+type way struct {
+	*redistest.Proxy
+	beat string // the digest of the script
+
+	mu       sync.Mutex
+	random   *rand.Rand
+	classes  map[int]class // by connection, once it is known
+	troubles map[class]trouble
+	seen     map[class]int
+}
+
+func newWay(t testing.TB, target string, random *rand.Rand) *way {
+	t.Helper()
+	w := &way{Proxy: redistest.NewProxy(t, target), beat: digest(t, "beat"), random: random,
+		classes: map[int]class{}, troubles: map[class]trouble{}, seen: map[class]int{}}
+	w.Intercept(w.meet)
+	t.Cleanup(w.heal) // a command that waits would keep the proxy
+	return w
+}
+
+func (w *way) meet(c redistest.Command) redistest.Action {
+	w.mu.Lock()
+	switch {
+	case len(c.Args) > 1 && string(c.Args[1]) == w.beat:
+		w.classes[c.Conn] = beats
+	case c.Is("SUBSCRIBE"):
+		w.classes[c.Conn] = notes
+	}
+	of := w.classes[c.Conn]
+	if of == "" {
+		of = data
+	}
+	w.seen[of]++
+	tr, ok := w.troubles[of]
+	strikes := ok && w.random.Float64() < tr.share
+	w.mu.Unlock()
+	switch {
+	case !strikes:
+		return redistest.Pass
+	case tr.gate != nil:
+		<-tr.gate
+	}
+	return tr.action
+}
+
+// set makes trouble for a class.
+func (w *way) set(of class, tr trouble) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unsetLocked(of)
+	w.troubles[of] = tr
+}
+
+// unset ends it.
+func (w *way) unset(of class) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unsetLocked(of)
+}
+
+func (w *way) unsetLocked(of class) {
+	if tr := w.troubles[of]; tr.gate != nil {
+		close(tr.gate)
+	}
+	delete(w.troubles, of)
+}
+
+// heal ends all trouble. What was kept stays so until Release.
+func (w *way) heal() {
+	for _, of := range []class{beats, data, notes} {
+		w.unset(of)
+	}
+	w.Thaw()
+	w.Refuse(false)
+	w.Latency(nil)
+}
+
+// know answers how many commands of a class went by.
+func (w *way) know(of class) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen[of]
+}
+
+// slow delays each command by up to most.
+func (w *way) slow(most time.Duration) {
+	w.Latency(func() time.Duration {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return time.Duration(w.random.Int64N(int64(most)))
+	})
+}
+
+// digest is by what a script of the mesh's slot is called.
+func digest(t testing.TB, name string) string {
+	t.Helper()
+	source, err := os.ReadFile("../../worqr/lua/" + name + ".lua")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for line := range strings.Lines(string(source)) {
+		if s := strings.TrimSpace(line); s != "" && !strings.HasPrefix(s, "--") {
+			text.WriteString(s + "\n")
+		}
+	}
+	sum := sha1.Sum([]byte(text.String()))
+	return hex.EncodeToString(sum[:])
+}
