@@ -30,7 +30,7 @@ type life struct {
 	end   context.CancelCauseFunc
 
 	joined  time.Time
-	again   bool           // this daemon has lapsed before
+	before  string         // the id of the incarnation before, "": none
 	beats   line           // used by the lease only
 	line    *presence.Line // nil: no queue is taken over Fast
 	unseen  atomic.Bool    // the server does not count its subscription
@@ -83,7 +83,7 @@ func (w *Worker) join(ctx context.Context) error {
 		return err
 	}
 	l.judge = heartbeat.NewJudge(beat)
-	l.joined, l.again = sent, w.current() != nil
+	l.joined, l.before = sent, w.ID()
 	l.ctx, l.end = context.WithCancelCause(context.Background())
 	running, stop := context.WithCancel(context.Background())
 	l.stop = stop

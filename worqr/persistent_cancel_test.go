@@ -79,7 +79,7 @@ func TestPersistentCancelOfWhatWaits(t *testing.T) {
 func TestPersistentLostCancelIsMadeGood(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*redistest.Proxy){
-		"refused": func(p *redistest.Proxy) { p.Refuse(true) },
+		"refused": func(p *redistest.Proxy) { kill(p) },
 		"silent":  func(p *redistest.Proxy) { p.Freeze(redistest.ToClient) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestPersistentLostCancelIsMadeGood(t *testing.T) {
 			f := newFleet(t)
 			m, proxy := deaf(t, f.ns)
 			run(t, m, f.config("a"))
-			t.Cleanup(func() { proxy.Refuse(false); proxy.Thaw() })
+			t.Cleanup(func() { revive(proxy); proxy.Thaw() })
 			f.ready(1)
 			redistest.Eventually(t, soon, "the subscription", m.Listener().Ready)
 			enqueue(t, f.mesh, "q", numbered("t", 20)...)
@@ -114,7 +114,7 @@ func TestPersistentCancelOfADeadHoldersTask(t *testing.T) {
 	f.now("u", 1)
 	b, _ := f.join("b", under(worqr.Hold{Settle: 1e12}))
 	f.ready(2)
-	proxy.Refuse(true)
+	kill(proxy)
 	f.cancel("t")
 	f.now("u", 2)
 	f.located("t", "gone")

@@ -164,7 +164,7 @@ func TestPersistentStaleHolderOverwritesNoCheckpoint(t *testing.T) {
 	redistest.Eventually(t, soon, "it is under way", func() bool { return proxy.Kept() > 0 })
 	f.join("b")
 	f.ready(2)
-	proxy.Refuse(true)
+	kill(proxy)
 	f.await("a's trust has ended", func() bool { return !old.p.Valid() })
 	close(leave)
 	second := f.now("t", 2)
@@ -172,8 +172,7 @@ func TestPersistentStaleHolderOverwritesNoCheckpoint(t *testing.T) {
 		t.Errorf("checkpoint %q, want first", second.past.Checkpoint)
 	}
 	checkpoint(t, second.p, "second")
-	proxy.Intercept(nil)
-	proxy.Refuse(false)
+	revive(proxy)
 	proxy.Release(t)
 	if err := old.p.Checkpoint(t.Context(), []byte("stale")); !errors.Is(err, worqr.ErrLapsed) && !errors.Is(err, worqr.ErrFenced) {
 		t.Errorf("checkpoint of a lapsed holder: %v, want ErrLapsed or ErrFenced", err)

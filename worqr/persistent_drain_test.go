@@ -97,9 +97,9 @@ func TestPersistentDrainOutlivesALapse(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := a.ID()
-	proxy.Refuse(true)
+	kill(proxy)
 	f.await("it has lapsed", func() bool { return !a.Alive() })
-	proxy.Refuse(false)
+	revive(proxy)
 	f.await("it has joined again", func() bool { return a.ID() != id && a.Alive() })
 	f.beats(a, 8)
 	if held := f.holds(""); len(held) != 0 || f.begun("") != 3 {

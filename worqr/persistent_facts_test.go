@@ -118,12 +118,21 @@ func (f *fleet) join(name string, settings ...setting) (w *worqr.Worker, stop fu
 	return run(f.t, f.mesh, f.config(name, settings...))
 }
 
-// mortal runs a worker of that name by way of a proxy. To refuse its connections is its death; it is born again later.
+// kill takes all connections away and lets no command through: to peers, who is behind it is dead. Refuse would do, but
+// that gives the port away, and another test may get it.
+func kill(p *redistest.Proxy) {
+	p.Intercept(func(redistest.Command) redistest.Action { return redistest.CutBefore })
+	p.Cut()
+}
+
+func revive(p *redistest.Proxy) { p.Intercept(nil) }
+
+// mortal runs a worker of that name by way of a proxy, so that it can be killed, and born again.
 func (f *fleet) mortal(name string, settings ...setting) (*worqr.Worker, *redistest.Proxy) {
 	f.t.Helper()
 	m, proxy := mortal(f.t, f.ns)
 	w, _ := run(f.t, m, f.config(name, settings...))
-	f.t.Cleanup(func() { proxy.Refuse(false); proxy.Thaw() })
+	f.t.Cleanup(func() { revive(proxy); proxy.Thaw() })
 	return w, proxy
 }
 

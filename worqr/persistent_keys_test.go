@@ -172,15 +172,21 @@ func TestPersistentTurmoil(t *testing.T) {
 			name := fmt.Sprint("m", i)
 			w, proxy := f.mortal(name, restless(name))
 			f.await("it has joined", w.Alive)
-			mortals, cut = append(mortals, name), append(cut, proxy.Refuse)
+			mortals, cut = append(mortals, name), append(cut, func(dead bool) {
+				if dead {
+					kill(proxy)
+				} else {
+					revive(proxy)
+				}
+			})
 		case op < 11 && len(cut) > 0:
 			cut[rng.IntN(len(cut))](rng.IntN(2) == 0)
 		default:
 			<-time.After(time.Duration(rng.IntN(300)) * time.Millisecond) // the world goes on
 		}
 	}
-	for _, refuse := range cut {
-		refuse(false)
+	for _, set := range cut {
+		set(false)
 	}
 	for _, m := range members {
 		if err := m.stop(); err != nil && !errors.Is(err, context.Canceled) {

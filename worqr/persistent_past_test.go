@@ -20,7 +20,7 @@ var pastCases = map[string]pastCase{
 	"a death": {why: worqr.Death, move: func(f *fleet, _ *worqr.Worker, proxy *redistest.Proxy) {
 		f.join("b")
 		f.ready(2)
-		proxy.Refuse(true)
+		kill(proxy)
 	}},
 	"a silent death": {why: worqr.Death, move: func(f *fleet, _ *worqr.Worker, proxy *redistest.Proxy) {
 		f.join("b")
@@ -127,7 +127,7 @@ func TestPersistentPastIsTheLastHolds(t *testing.T) {
 	_, proxy := f.mortal("b", weight(1000))
 	f.now("t", 2) // rebalanced
 	f.ready(2)
-	proxy.Refuse(true)
+	kill(proxy)
 	f.now("t", 3) // dead
 	f.join("c")
 	f.ready(2)

@@ -136,7 +136,7 @@ func TestPersistentReconcileDuringMoves(t *testing.T) {
 		t.Error(err)
 	}
 	f.spread(60, "a", "c")
-	proxy.Refuse(true)
+	kill(proxy)
 	f.spread(60, "a")
 	cancel()
 	all.Wait()

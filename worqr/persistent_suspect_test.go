@@ -24,10 +24,10 @@ func (f *fleet) poisoned(name string, settings ...setting) *redistest.Proxy {
 			return holds(ctx, p)
 		}
 		turn := f.enter(name, p)
-		proxy.Refuse(true)
+		kill(proxy)
 		<-ctx.Done()
 		f.leave(turn, context.Cause(ctx))
-		proxy.Refuse(false)
+		revive(proxy)
 		return nil
 	})
 	_, proxy = f.mortal(name, append(settings, handler)...)

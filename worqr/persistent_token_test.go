@@ -29,7 +29,7 @@ func TestPersistentTokenRisesWithEachHold(t *testing.T) {
 	}
 	f.join("c")
 	f.ready(2)
-	proxy.Refuse(true) // b dies
+	kill(proxy) // b dies
 	f.now("t", 3)
 	f.cancel("t")
 	f.gone("t", 3)
@@ -77,7 +77,7 @@ func TestPersistentDeadlineMovesOnWithTheBeats(t *testing.T) {
 func TestPersistentProcessIsInvalidAfterALapse(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]func(*redistest.Proxy){
-		"refused": func(p *redistest.Proxy) { p.Refuse(true) },
+		"refused": func(p *redistest.Proxy) { kill(p) },
 		"silent":  func(p *redistest.Proxy) { p.Freeze(redistest.Both) },
 	} {
 		t.Run(name, func(t *testing.T) {

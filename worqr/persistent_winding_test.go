@@ -120,12 +120,12 @@ func TestPersistentTaskAddedWhileItsCancelledProcessDies(t *testing.T) {
 	if n := f.begun("t"); n != 1 {
 		t.Fatalf("%d turns while the first has not returned", n)
 	}
-	proxy.Refuse(true)
+	kill(proxy)
 	close(leave) // a dead one runs nothing
 	if second := f.now("t", 2); second.who != "b" {
 		t.Errorf("%s holds it, want b", second.who)
 	}
-	proxy.Refuse(false)
+	revive(proxy)
 }
 
 // A worker that lapsed and joined again leaves what an old handler of the same daemon still runs.
@@ -140,11 +140,11 @@ func TestPersistentTaskIsNotStartedWhereAnOldHandlerRuns(t *testing.T) {
 	first := f.now("t", 1)
 	f.now("u", 1)
 	id := w.ID()
-	proxy.Refuse(true)
+	kill(proxy)
 	if cause := ended(t, first.p.Context()); !errors.Is(cause, worqr.ErrLapsed) {
 		t.Errorf("ended with %v, want ErrLapsed", cause)
 	}
-	proxy.Refuse(false)
+	revive(proxy)
 	f.await("it has joined again", func() bool { return w.ID() != id && w.Alive() })
 	f.beats(w, 20)
 	if n := f.begun(""); n != 2 {

@@ -129,9 +129,6 @@ func (w *Worker) fence(ctx context.Context, id string) (done []place) {
 // What was fenced may be on its way back with another's already.
 func (w *Worker) reclaimWorker(ctx context.Context, id string, fenced []place) error {
 	lived := w.lived(ctx, id)
-	if l := w.current(); l.again && time.Since(l.joined) < lived {
-		lived = -time.Second // this worker had lapsed itself, so it was Redis, or the way to it, and no task that killed
-	}
 	reclaim := func(at place) error {
 		n, err := w.mesh.reclaim(ctx, at.queue, at.membership, "death", lived)
 		if err == nil {
@@ -161,17 +158,21 @@ func (w *Worker) reclaimWorker(ctx context.Context, id string, fenced []place) e
 }
 
 // lived is how long ago at most a dead worker can have lived, by the server's clock: it may be reclaimed long after it was
-// first seen to be absent.
+// first seen to be absent. Below 0: this daemon had lapsed at that time too, as another worker, so it was Redis, or the way
+// to it, and no task that killed.
 func (w *Worker) lived(ctx context.Context, id string) time.Duration {
+	absent := time.Duration(0) // since it was first seen to be
 	lapsed, err := redis.Int64(w.mesh.read(ctx, "HGET", w.mesh.keys.mesh()+":info:"+id, "lapsed"))
-	if err != nil {
-		return w.cfg.Lapse + w.cfg.Sweep
+	if err == nil {
+		var now []int64
+		if now, err = redis.Int64s(w.mesh.read(ctx, "TIME")); err == nil && len(now) == 2 {
+			absent = time.Duration(max(0, now[0]-lapsed)) * time.Second
+		}
 	}
-	now, err := redis.Int64s(w.mesh.read(ctx, "TIME"))
-	if err != nil || len(now) != 2 {
-		return w.cfg.Lapse + w.cfg.Sweep
+	if l := w.current(); l.before != "" && l.before != id && time.Since(l.joined) < absent+w.cfg.Lapse/2 {
+		return -time.Second
 	}
-	return w.cfg.Lapse + w.cfg.Sweep + time.Duration(max(0, now[0]-lapsed))*time.Second
+	return w.cfg.Lapse + w.cfg.Sweep + absent
 }
 
 // eachMembership does something to all memberships of a dead worker, queue by queue. Its workmap cannot grow any more:
