@@ -25,7 +25,7 @@ type setup struct {
 	Workers    int    // in each namespace; 0 means 1
 	Queue      string // "": it serves none and only supervises
 	Limit      int
-	Do         string        // what its handler does: finish, nap, hold, report
+	Do         string        // what its handler does: finish, nap, hold, report, freeze
 	Nap        time.Duration // how long nap takes
 	Timing     timing
 	Grace      time.Duration
@@ -38,6 +38,7 @@ type timing struct{ Beat, Lapse, Margin, Sweep time.Duration }
 //	joined W · lapsed W · left W · ready · reclaimed W Q n
 //	run P token stamp task · ended P stamp cause · finished P true|false error
 //	hold P token stamp   every 10 ms, by the handler report: at that instant its context had not ended
+//	freezes P            by the handler freeze: SIGSTOP follows
 //	stopped              Run has returned everywhere
 //
 // Orders on stdin: `finish P`; `stop P` puts it back to the front. SIGTERM ends Run.
@@ -49,7 +50,7 @@ func beWorker(args []string) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	c := &child{setup: s, inHand: map[string]*worqr.Process{}}
+	c := &child{setup: s, inHand: map[string]*worqr.Process{}, freezer: freezer{behind: map[string]bool{}}}
 	go c.orders() // ends with the process
 	var meshes []*worqr.Mesh
 	var running sync.WaitGroup
@@ -82,7 +83,8 @@ func beWorker(args []string) {
 }
 
 type child struct {
-	setup setup
+	setup   setup
+	freezer freezer // of the handler freeze
 
 	mu     sync.Mutex
 	inHand map[string]*worqr.Process
@@ -111,6 +113,10 @@ func (c *child) config() worqr.WorkerConfig {
 			OnError:   func(err error) { fmt.Fprintln(os.Stderr, err) },
 		},
 	}
+	if c.setup.Do == "freeze" {
+		cfg.Hooks.OnTake = c.freezer.taken
+		cfg.Hooks.OnSettle = func(p *worqr.Process, _ string, _ error) { c.freezer.gone(p) }
+	}
 	if c.setup.Queue != "" {
 		cfg.Queues = map[string]worqr.Queue{c.setup.Queue: {Handler: worqr.HandlerFunc(c.handle), Limit: c.setup.Limit}}
 	}
@@ -136,6 +142,12 @@ func (c *child) handle(ctx context.Context, p *worqr.Process) error {
 		<-ctx.Done()
 	case "report":
 		c.report(ctx, p)
+	case "freeze":
+		if c.freezer.gone(p); c.freezer.ripe() {
+			c.say("freezes %s", p.ID())
+			return freeze(c.setup.Timing.Lapse)
+		}
+		return nil
 	default:
 		c.finish(p)
 		return nil

@@ -75,8 +75,9 @@ func (m *membership) plan(ctx context.Context, members []share.Member, since []i
 	return err
 }
 
-// giveUp ends as many holds as was granted: the youngest, which have the least behind them. What was ended before and has
-// not returned yet is counted as given up.
+// giveUp ends as many holds as was granted: the youngest, which have the least behind them, but those last that came from a
+// death, so that the same tasks do not follow a process that keeps dying. What was ended before and has not returned yet
+// counts as given up.
 func (m *membership) giveUp() {
 	g := m.grant.Swap(nil)
 	if g == nil {
@@ -88,7 +89,9 @@ func (m *membership) giveUp() {
 			live = append(live, p)
 		}
 	}
-	slices.SortFunc(live, func(a, b *Process) int { return cmp.Compare(b.token, a.token) })
+	slices.SortFunc(live, func(a, b *Process) int {
+		return cmp.Or(cmp.Compare(fromDeath(a), fromDeath(b)), cmp.Compare(b.token, a.token))
+	})
 	for _, p := range live[:max(0, min(g.n, len(live)-g.down))] {
 		if m.station.hold.cfg.MakeBeforeBreak {
 			m.offer(p)
@@ -96,4 +99,11 @@ func (m *membership) giveUp() {
 			p.end(ErrHandover)
 		}
 	}
+}
+
+func fromDeath(p *Process) int {
+	if p.past.Why == Death {
+		return 1
+	}
+	return 0
 }

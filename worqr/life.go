@@ -147,7 +147,9 @@ func (l *life) beat(ctx context.Context) error {
 	case errors.Is(err, errLost):
 		return fmt.Errorf("%w: %w", heartbeat.ErrLost, err)
 	case err != nil:
-		l.w.hooks.error(failed(err, "beat of worker %s", l.id))
+		if !errors.Is(context.Cause(ctx), context.Canceled) { // else it is over, and nobody waits for it
+			l.w.hooks.error(failed(err, "beat of worker %s", l.id))
+		}
 		return err
 	}
 	received := time.Now()

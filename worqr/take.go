@@ -59,6 +59,11 @@ func (m *membership) take(ctx context.Context, count int, park parking, along bo
 		if repeat && len(processes) == 0 {
 			continue // the numbers are used up, and what they held was put back
 		}
+		if !m.life.lease.Valid() { // the answer may have waited while all of this was frozen
+			m.life.lapse(nil)
+			m.giveBack(processes)
+			return nil, context.Cause(m.life.ctx)
+		}
 		if err := context.Cause(m.ctx); err != nil {
 			m.giveBack(processes)
 			return nil, err

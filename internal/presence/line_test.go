@@ -2,7 +2,9 @@ package presence
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
+	"net"
 	"runtime"
 	"strings"
 	"testing"
@@ -151,24 +153,43 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// A sign of life is as old as the question.
+func TestSlowAnswers(t *testing.T) {
+	const slow = 100 * time.Millisecond
+	proxy := redistest.NewProxy(t, redistest.Shared(t).URL())
+	proxy.Latency(func() time.Duration { return slow })
+	r := run(t, redistest.Shared(t), Config{Dial: dialURL(proxy.URL()), Ping: 2 * slow, Silence: 6 * slow})
+	r.up()
+	last := r.present.Load().proof.Load()
+	for range 2 {
+		redistest.Eventually(t, soon, "an answer", func() bool { return r.present.Load().proof.Load() > last })
+		last = r.present.Load().proof.Load()
+		if age := r.now() - time.Duration(last); age < slow {
+			t.Errorf("an answer that took %v counts from %v before", slow, age)
+		}
+	}
+}
+
 // By default a server that stands still for 1.5 s ends nobody's holds.
 func TestAFrozenServerLosesNobody(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes 2 s")
+		t.Skip("takes 4 s")
 	}
 	server := redistest.Own(t)
 	r := run(t, server, Config{})
 	r.up()
 	since := r.Since()
+	proven := func() time.Duration { return time.Duration(r.present.Load().proof.Load()) }
+	redistest.Eventually(t, soon, "a ping is nearly due", func() bool { return r.now()-proven() > 800*time.Millisecond })
 	server.Pause(t)
 	frozen := time.Now()
 	redistest.Eventually(t, soon, "1.5 s have passed", func() bool { return time.Since(frozen) >= 1500*time.Millisecond || !r.Up() })
 	server.Resume(t)
-	proof := r.present.Load().proof.Load()
-	redistest.Eventually(t, soon, "an answer to a ping", func() bool { return r.present.Load().proof.Load() > proof })
 	if !r.Up() || r.Since() != since {
 		t.Fatal("the subscription has changed")
 	}
+	last := proven()
+	redistest.Eventually(t, soon, "an answer to the next ping", func() bool { return r.Up() && proven() > last })
 	r.told1(1, 0)
 }
 
@@ -215,6 +236,69 @@ func TestCheckDecides(t *testing.T) {
 	close(yes)
 	r.up()
 	r.told1(1, 0)
+	redistest.Eventually(t, soon, "those that were refused are closed", func() bool { return numsub(r.c, r.channel) == 1 })
+}
+
+func TestAServerThatAnswersNoPing(t *testing.T) {
+	proxy := redistest.NewProxy(t, redistest.Shared(t).URL())
+	proxy.Intercept(func(c redistest.Command) redistest.Action {
+		if c.Is("PING") {
+			return redistest.DropReply
+		}
+		return redistest.Pass
+	})
+	r := run(t, redistest.Shared(t), Config{Dial: deaf(proxy.URL()), Ping: 10 * time.Millisecond, Silence: 50 * time.Millisecond})
+	redistest.Eventually(t, soon, "three attempts", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.failed) >= 3 && errors.Is(r.failed[0], errSlow)
+	})
+	r.told1(0, 0)
+	proxy.Intercept(nil)
+	r.up()
+}
+
+// The socket is found below TLS, whoever puts it on top.
+func TestUnderTLS(t *testing.T) {
+	server := redistest.Own(t)
+	addr, roots := terminator(t, server.Addr())
+	config := &tls.Config{RootCAs: roots, ServerName: "localhost"}
+	plain := func(ctx context.Context, network, address string) (net.Conn, error) {
+		return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
+	}
+	for name, dial := range map[string]func(context.Context) (redis.Conn, error){
+		"by redigo": func(ctx context.Context) (redis.Conn, error) {
+			return redis.DialContext(ctx, "tcp", addr, redis.DialUseTLS(true), redis.DialTLSConfig(config), redis.DialContextFunc(Through((&net.Dialer{}).DialContext)))
+		},
+		"by the dialler": func(ctx context.Context) (redis.Conn, error) {
+			return redis.DialContext(ctx, "tcp", addr, redis.DialContextFunc(Through(plain)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, server, Config{Dial: dial})
+			r.up()
+			if r.Kernel() != (runtime.GOOS == "linux") {
+				t.Fatalf("Kernel says %v", r.Kernel())
+			}
+			since := r.Since()
+			r.kill()
+			redistest.Eventually(t, soon, "another subscription", func() bool { return r.Since().After(since) })
+			r.up()
+			r.told1(2, 0)
+		})
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	if first := backoff(0); first != 0 {
+		t.Errorf("the first pause is %v", first)
+	}
+	for failures := 1; failures < 100; failures++ {
+		want := min(5*time.Millisecond<<min(failures-1, 20), 5*time.Second)
+		if got := backoff(failures); got < want*3/4 || got > want*5/4 {
+			t.Errorf("after %d failures a pause of %v, want about %v", failures, got, want)
+		}
+	}
 }
 
 // What ends the subscription while Check is asked is not forgotten.

@@ -35,12 +35,14 @@ func holder(args []string) {
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		switch in.Text() {
 		case "spin":
+			runtime.GOMAXPROCS(1) // so that nothing else of this process runs first
 			before := time.Now()
 			fmt.Println("spins")
 			for {
 				now := time.Now()
 				if now.Sub(before) > pause/2 {
 					yes := l.Up()
+					runtime.GOMAXPROCS(2)
 					fmt.Println("woke", yes)
 					break
 				}
@@ -54,13 +56,21 @@ func holder(args []string) {
 	}
 }
 
+// few are enough where time is short.
+func few(n int) int {
+	if testing.Short() {
+		return n/4 + 1
+	}
+	return n
+}
+
 const pause = 2 * HolderGrace
 
 func TestSIGKILLIsSeenAtOnce(t *testing.T) {
 	server := redistest.Own(t)
 	c := server.Conn(t)
 	var took []time.Duration
-	for i := range 20 {
+	for i := range few(20) {
 		channel := fmt.Sprint("holder-", i)
 		child := redistest.StartChild(t, "holder", server.URL(), channel, "socket")
 		child.WaitLine(t, "back", soon)
@@ -91,7 +101,7 @@ func TestAnEndDuringSIGSTOP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := redistest.Own(t)
 			c := server.Conn(t)
-			for i := range 5 {
+			for i := range few(5) {
 				channel := fmt.Sprint("holder-", i)
 				child := redistest.StartChild(t, "holder", server.URL(), channel, name)
 				child.WaitLine(t, fmt.Sprint("back true ", kernel), soon)

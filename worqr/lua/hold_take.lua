@@ -23,8 +23,8 @@ local latest = tonumber(redis.call('GET', q .. ':token') or '0')
 persistent()
 local out, runs = {num(newest()), 'OK', '', '-1'}, {}
 
--- Of the tasks whose workers died twice soon after they had begun, a membership begins one at a time: so the one that kills
--- is found out, and the others live on.
+-- Of the tasks that come back from a second early death, a membership begins one at a time: so the one that kills is found
+-- out, and the others live on. What it may not begin yet goes to the end of those that wait, where others find it.
 local TRIAL = 300 -- milliseconds
 
 local function bring(number, token, task)
@@ -43,14 +43,15 @@ for n = first, math.min(stored, last) do
   local task = redis.pcall('LINDEX', prefix .. num(n), 0)
   if type(task) == 'string' then bring(n, tonumber(redis.call('ZSCORE', mine, num(n)) or '0'), task) end
 end
-local from = math.max(first, stored + 1)
+local from, tried = math.max(first, stored + 1), false
 if from <= last then
   redis.call('HSET', q .. ':workers', m, num(last)) -- also what found no task: these numbers never draw again
   local share = allot()[m] or 0
   local n = math.min(share, last - from + 1)
   local number = from
   local token = n > 0 and draw(n, latest)
-  while number < from + n do
+  local left = redis.call('LLEN', tasks)
+  while number < from + n and left > 0 do
     local task = redis.call('LINDEX', tasks, -1)
     if not task then break end
     local fp = redis.sha1hex(task)
@@ -58,11 +59,11 @@ if from <= last then
     local waits, p = redis.call('SREM', unique, fp) == 1, redis.call('HGET', holders, fp)
     -- What M offers to others and falls to M itself stays as it is.
     local own = p and string.match(p, '^(.*)%.') == m
-    local _, _, _, deaths = record(fp)
-    if deaths > 1 and not redis.call('SET', q .. ':trial:' .. m, fp, 'PX', TRIAL, 'NX') then
-      redis.call('RPOP', tasks)
-      redis.call('ZADD', delayed, num(now() + TRIAL * 1000), task)
-      if waits then redis.call('SADD', unique, fp) end
+    local why, _, _, deaths = record(fp)
+    if why == 'death' and deaths > 1 and not p and not redis.call('SET', q .. ':trial:' .. m, fp, 'PX', TRIAL, 'NX') then
+      redis.call('LMOVE', tasks, tasks, 'RIGHT', 'LEFT')
+      redis.call('SADD', unique, fp)
+      left, tried = left - 1, true
     elseif not p or waits and not own and redis.call('HGET', q .. ':offers', fp) == p then
       redis.call('LMOVE', tasks, prefix .. num(number), 'RIGHT', 'LEFT')
       redis.call('HSET', holders, fp, m .. '.' .. num(number))
@@ -78,5 +79,6 @@ if from <= last then
 end
 if promoted > 0 then rouse() end
 out[3] = table.concat(runs, ' ')
-out[4] = num(due())
+local next = due()
+out[4] = num(tried and (next < 0 or next > TRIAL) and TRIAL or next)
 return out
