@@ -1,0 +1,115 @@
+package integration
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/worqr/worqr-go/internal/redistest"
+	"github.com/worqr/worqr-go/worqr"
+)
+
+// Ten processes hold 1,000 tasks, with the worker's defaults. One after the other is killed by SIGKILL, at another phase of
+// its beat, and replaced; then some are stopped. From SIGKILL to held again, and from the return of the old handler to the
+// start of the new one at most so much time passes, and no two ever hold one task.
+func TestHoldsAreTakenOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes half a minute")
+	}
+	strict := bounds{half: lapse + time.Second, most: lapse + time.Second, handover: 50 * time.Millisecond}
+	fast := bounds{half: 600 * time.Millisecond, most: time.Second, handover: strict.handover}
+	t.Run("Strict", func(t *testing.T) { testTakeover(t, worqr.Strict, strict) })
+	t.Run("Fast", func(t *testing.T) { testTakeover(t, worqr.Fast, fast) })
+}
+
+// bounds are what half of the takeovers after a SIGKILL, 99 of 100 of them, and 99 of 100 of the hand-overs may take.
+type bounds struct{ half, most, handover time.Duration }
+
+// The bounds are for a machine that does not stall. When it did, the test is run again, twice at most.
+func testTakeover(t *testing.T, takeover worqr.Takeover, b bounds) {
+	const attempts = 3
+	random, machine := seeded(t), watchStalls(t)
+	for n := 1; ; n++ {
+		machine.since()
+		var over []string
+		t.Run(fmt.Sprint(n), func(t *testing.T) { over = b.over(t, takeOver(t, takeover, random)) })
+		stalls, worst := machine.since()
+		t.Logf("the machine stalled %d times, for %v at most", stalls, worst)
+		if len(over) == 0 || t.Failed() {
+			return
+		} else if stalls == 0 || n == attempts {
+			t.Fatal(over)
+		}
+		t.Logf("again: %v", over)
+	}
+}
+
+// times are how long it took until a task was held again.
+type times struct {
+	killed              []time.Duration
+	rebalanced, drained []time.Duration
+}
+
+// over answers what took too long.
+func (b bounds) over(t testing.TB, took times) (over []string) {
+	t.Helper()
+	compare := func(what string, list []time.Duration, half, most time.Duration) {
+		p50, p99, words := quantiles(list)
+		t.Logf("%s: %s", what, words)
+		if len(list) == 0 || p50 > half || p99 > most {
+			over = append(over, fmt.Sprintf("%s: p50 %v, p99 %v; want at most %v, %v", what, p50, p99, half, most))
+		}
+	}
+	compare("from SIGKILL to held again", took.killed, b.half, b.most)
+	compare("gap at a hand-over, rebalance", took.rebalanced, b.handover, b.handover)
+	compare("gap at a hand-over, drain", took.drained, b.handover, b.handover)
+	return over
+}
+
+func takeOver(t *testing.T, takeover worqr.Takeover, random *rand.Rand) (took times) {
+	const processes, tasks, stops = 10, 1000, 2
+	kills := longer(map[worqr.Takeover]int{worqr.Strict: 3, worqr.Fast: 6}[takeover], 20)
+	server := redistest.Own(t, "--slowlog-log-slower-than", "1000", "--slowlog-max-len", "100000")
+	w := watch(t, fieldAt(t, server), keeper{Timing: timing{Beat: time.Second}, Takeover: takeover, Unwind: 20 * time.Millisecond})
+	w.hold(t, processes, tasks)
+	pass(lapse) // whoever was started a moment ago is in doubt of others
+	killed := map[string]time.Duration{}
+	for range kills {
+		// A task that was begun just before a death is suspected of it. This is not about that: so some time passes, and one of
+		// the older half is the victim, as what came from the dead goes on to the newest.
+		pass(2*time.Second + time.Duration(random.Int64N(int64(time.Second))))
+		victim := w.names()[random.IntN(processes/2)]
+		killed[victim] = w.kill(t, victim)
+		w.awaitHeld(t)
+		w.start(t)
+	}
+	w.awaitShared(t)
+	for range stops {
+		name := w.names()[random.IntN(len(w.up))]
+		w.up[name].end(t)
+		w.ended(t, name)
+		w.awaitHeld(t)
+	}
+	longest, name := w.slowest(t)
+	t.Logf("the longest script took %v: %s", longest, name)
+	list := w.review(t)
+	odd := 0
+	for _, p := range list {
+		at, dead := killed[p.from.Holder]
+		if dead && p.from.State == "cut" {
+			took.killed = append(took.killed, p.begun-at)
+		}
+		if (p.to.Reason == string(worqr.Death)) == (p.from.State == "cut") {
+			continue
+		}
+		if odd++; odd <= 5 {
+			t.Errorf("%s went from %s, %s, to %s for the reason %q", p.key, p.from.Holder, p.from.State, p.to.Holder, p.to.Reason)
+		}
+	}
+	if least := kills * tasks / processes; len(took.killed) < least {
+		t.Errorf("%d tasks were held again after a SIGKILL, want %d at least", len(took.killed), least)
+	}
+	took.rebalanced, took.drained = gaps(list, string(worqr.Rebalance)), gaps(list, string(worqr.Drain))
+	return took
+}
