@@ -59,7 +59,7 @@ func workerClock(f *fleet, _ time.Duration) (string, func()) {
 		return "", nil
 	}
 	by := steps[f.random.IntN(len(steps))]
-	w.Tell(f, "clock "+by)
+	f.order(w, "clock "+by)
 	return fmt.Sprintf("the wall clock of %s is off by %s", w.name, by), nil
 }
 
@@ -102,7 +102,7 @@ func drain(f *fleet, _ time.Duration) (string, func()) {
 	if w == nil {
 		return "", nil
 	}
-	w.Tell(f, "drain")
+	f.order(w, "drain")
 	w.leaving = true
 	f.later(stamp()+f.upTo(2*f.timing.Lapse), func() {
 		if alive(w) {
@@ -119,7 +119,7 @@ func reopen(f *fleet, lasts time.Duration) (string, func()) {
 		return "", nil
 	}
 	queue := f.queues[f.random.IntN(len(f.queues))]
-	w.Tell(f, fmt.Sprintf("close %s %v", queue, lasts))
+	f.order(w, fmt.Sprintf("close %s %v", queue, lasts))
 	return fmt.Sprintf("%s leaves %s", w.name, queue), nil
 }
 
@@ -135,7 +135,7 @@ func breakFeed(f *fleet, _ time.Duration) (string, func()) {
 		f.tasks = slices.Delete(f.tasks, at, at+1)
 		f.make()
 	}
-	w.Tell(f, fmt.Sprintf("end %s %s", task, how))
+	f.order(w, fmt.Sprintf("end %s %s", task, how))
 	return fmt.Sprintf("the feed of %s ends, if %s holds it: %s", task, w.name, how), nil
 }
 

@@ -31,6 +31,7 @@
 //   - WORQR_FAULT_SEED: repeats the faults of a seed. What the workers make of them is never the same twice.
 //   - WORQR_FAULT_MESHES: how many meshes run at once.
 //   - WORQR_FAULT_KINDS: only these kinds of faults, as fault_test.go names them, with commas.
+//   - WORQR_FAULT_FAST: not empty: Fast takeover, of which only is asked that no two claim a task, and that none is lost.
 //   - WORQR_FAULT_STOP: not empty: no more runs after the first that fails.
 //
 // It needs Linux: one clock that all processes share, and processes that die with their parent.

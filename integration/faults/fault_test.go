@@ -80,7 +80,7 @@ func kill(f *fleet, _ time.Duration) (string, func()) {
 }
 
 func freeze(f *fleet, _ time.Duration) (string, func()) {
-	w := f.some(active)
+	w := f.some(func(w *worker) bool { return active(w) && !w.doomed }) // it does not end just now
 	if w == nil {
 		return "", nil
 	}
@@ -116,7 +116,7 @@ func point(f *fleet, _ time.Duration) (string, func()) {
 	if f.random.IntN(3) == 0 {
 		what, w.doomed = "die", true
 	}
-	w.Tell(f, fmt.Sprintf("at %s %s", place, what))
+	f.order(w, fmt.Sprintf("at %s %s", place, what))
 	return fmt.Sprintf("%s is to %s at %s", w.name, what, place), func() { f.thaw(w) }
 }
 

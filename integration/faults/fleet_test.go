@@ -6,8 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -92,6 +94,9 @@ func newFleet(t testing.TB, name string, seed uint64, liar bool) *fleet {
 	}
 	f.groupRate, f.moveRate = f.rate(), []float64{0, 10, 30}[f.random.IntN(3)]
 	f.judge = judge{margin: lapse / 10, known: map[string]bool{}}
+	if os.Getenv("WORQR_FAULT_FAST") != "" {
+		f.judge.takeover = worqr.Fast
+	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +158,7 @@ func (f *fleet) spawn() *worker {
 	arg, err := json.Marshal(setup{
 		URL: w.way.URL(), Namespace: f.namespace, Name: w.name, Witness: f.address, Records: path, Timing: f.timing, Liar: f.liar,
 		Queues: f.queues, Capacity: w.capacity, StartRate: f.rate(), GroupRate: f.groupRate,
-		MoveRate: f.moveRate, Limit: []int{0, mostTasks}[f.random.IntN(2)],
+		MoveRate: f.moveRate, Takeover: f.judge.takeover, Limit: []int{0, mostTasks}[f.random.IntN(2)],
 	})
 	if err != nil {
 		f.Fatal(err)
@@ -161,6 +166,13 @@ func (f *fleet) spawn() *worker {
 	w.Child = redistest.StartChild(f, "holder", string(arg))
 	f.workers, f.born = append(f.workers, w), append(f.born, w)
 	return w
+}
+
+// order tells a worker something, unless it dies as it was told to.
+func (f *fleet) order(w *worker, what string) {
+	if _, err := io.WriteString(w.Stdin, what+"\n"); err != nil && !w.doomed {
+		f.Fatalf("order %q to %s: %v", what, w.name, err)
+	}
 }
 
 // bury takes a worker whose process has ended out of those that live.

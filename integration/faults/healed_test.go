@@ -136,7 +136,7 @@ func (f *fleet) sync() {
 	f.Helper()
 	f.syncs++
 	for _, w := range f.workers {
-		w.Tell(f, fmt.Sprintf("sync %d", f.syncs))
+		f.order(w, fmt.Sprintf("sync %d", f.syncs))
 	}
 	for _, w := range f.workers {
 		w.WaitLine(f, fmt.Sprintf("synced %d", f.syncs), soon)

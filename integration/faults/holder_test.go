@@ -31,6 +31,7 @@ type setup struct {
 	StartRate, GroupRate float64
 	MoveRate             float64
 	Limit                int
+	Takeover             worqr.Takeover
 	Liar                 bool // it ignores the ends of its contexts for a lapse
 }
 
@@ -114,7 +115,7 @@ func (h *holder) config() worqr.WorkerConfig {
 	at, queues := h.setup.Timing, map[string]worqr.Queue{}
 	for _, name := range h.setup.Queues {
 		queues[name] = worqr.Queue{Handler: worqr.HandlerFunc(h.hold), Persistent: true, Limit: h.setup.Limit, Hold: worqr.Hold{
-			Takeover: worqr.Strict, Settle: at.Settle, MoveRate: h.setup.MoveRate, StartRate: h.setup.StartRate,
+			Takeover: h.setup.Takeover, Settle: at.Settle, MoveRate: h.setup.MoveRate, StartRate: h.setup.StartRate,
 			GroupRate: h.setup.GroupRate, Group: func(task []byte) string { return string(task[len(task)-1:]) },
 		}}
 	}
@@ -136,6 +137,9 @@ func (h *holder) config() worqr.WorkerConfig {
 			},
 			OnSettle: func(p *worqr.Process, result string, err error) {
 				h.say("settled %s: %s: %s %v", p.Task(), p.ID(), result, err)
+				if err != nil { // it comes back by another way, without what was written last
+					h.records.excuse()
+				}
 				h.pass("settle")
 			},
 			OnError: func(err error) {
@@ -240,10 +244,12 @@ func (h *holder) claim() {
 // claimed is one claim, if it is true: of the instant before Valid was asked.
 func (h *holder) claimed(r *record, p *worqr.Process) bool {
 	deadline, at := stampOf(p.Deadline()), stamp()
+	if int64(deadline) > r.deadline.Load() { // also of one that is being ended: it moves on while the worker lives
+		r.deadline.Store(int64(deadline))
+	}
 	if !p.Valid() && !h.setup.Liar {
 		return false
 	}
-	r.deadline.Store(int64(deadline))
 	r.claim.Store(int64(at))
 	return true
 }

@@ -7,12 +7,15 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/worqr/worqr-go/worqr"
 )
 
 // judge reads the holds of a task one after the other, and finds what must not be. It reports each finding once.
 type judge struct {
-	margin time.Duration
-	known  map[string]bool
+	takeover worqr.Takeover
+	margin   time.Duration
+	known    map[string]bool
 
 	lapses, quick int           // takeovers after a lapse; those within a lapse of the deadline
 	planned       int           // hand-overs
@@ -69,12 +72,14 @@ func (j *judge) pair(old, next hold) (found []finding) {
 		find(true, "begun while the handler of the hold before had not returned")
 	case next.before >= next.token:
 		find(false, "its token %d is not above the one before, %d", next.token, next.before)
-	case given && (old.end == 0 || old.end > next.start):
+	case given && (old.end == 0 || old.end > next.start) && after < j.margin/2: // else it lapsed meanwhile
 		find(true, "given away, and the next began before it had stopped")
-	case given:
+	case given && left && old.end <= next.start:
 		j.planned++
 	case left && (old.end <= next.start || after >= j.margin/2):
 		// it had stopped, or had had to before the next began
+	case j.takeover == worqr.Fast && (next.why == "death" || old.end != 0 && old.end <= next.start):
+		j.lapses++ // also the end of its connection ends a hold: no more is asked than that no two claim
 	case after < j.margin/2:
 		find(true, "taken over %v after the deadline, half the margin is %v", after, j.margin/2)
 	default:
@@ -88,7 +93,7 @@ func (j *judge) pair(old, next hold) (found []finding) {
 	}
 	// A checkpoint is written with the next beat, if there is one; and before the task is given away. It goes with the task
 	// when that is cancelled, and added again: then the next hold is a first one, or came after one that never began.
-	if next.before == old.token && (next.from < old.from || given && !old.excused && next.from < old.acked) {
+	if next.before == old.token && (next.from < old.from || given && left && !old.excused && next.from < old.acked) {
 		find(false, "it came with checkpoint %d", next.from)
 	}
 	return found

@@ -73,7 +73,10 @@ func TestTheJudge(t *testing.T) {
 		"given away too soon": {func(old, next *hold) {
 			old.end, old.cause, next.start, next.why, next.from = 2010*ms, "handover", 2009*ms, "rebalance", 5
 		}, true, "before it had stopped"},
-		"given away and goes on": {func(_, next *hold) { next.why, next.from = "drain", 5 }, true, "before it had stopped"},
+		"given away and goes on":     {func(_, next *hold) { next.start, next.why, next.from = 2120*ms, "drain", 5 }, true, "before it had stopped"},
+		"lapsed while it is stopped": {func(_, next *hold) { next.why = "drain" }, false, ""},
+		"begun beside itself":        {func(_, next *hold) { next.worker = "w1" }, true, "had not returned"},
+		"finished":                   {func(old, _ *hold) { old.done = true }, false, "after it was finished"},
 		"given away without the last checkpoint": {func(old, next *hold) {
 			old.end, old.cause, next.why, next.from = 2010*ms, "handover", "rebalance", 4
 		}, false, "checkpoint 4"},

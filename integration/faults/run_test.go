@@ -111,7 +111,7 @@ func (f *fleet) heal() {
 	}
 	for _, w := range f.workers {
 		if active(w) {
-			w.Tell(f, "at nowhere")
+			f.order(w, "at nowhere")
 		}
 	}
 	f.note("healed")

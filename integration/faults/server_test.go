@@ -82,8 +82,8 @@ func buildClock(t testing.TB) string {
 	return library
 }
 
-// stored has the server keep all that it has answered, over a kill.
-var stored = []string{"--appendonly", "yes", "--appendfsync", "always"}
+// stored has the server keep all that it has answered, over a kill: it is written before the answer is.
+var stored = []string{"--appendonly", "yes", "--appendfsync", "no"}
 
 func newServer(t testing.TB) *server {
 	t.Helper()

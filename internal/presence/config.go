@@ -24,9 +24,9 @@ type Config struct {
 	Dial func(ctx context.Context) (redis.Conn, error)
 	// Channel names what is subscribed to. It is asked for each connection, and at Reset.
 	Channel func() string
-	// Check is asked after each subscription, before it counts, with an error when it must not. What makes a subscription
-	// after a loss exact has its place here: a beat, which refutes each suspicion from before, also one whose rescue is
-	// still under way; then a look whether a peer has taken over meanwhile. Nil: none.
+	// Check is asked after each subscription, before it counts; with an error it does not. What makes it safe to be back has
+	// its place here: a beat, which refutes each suspicion from before, also one whose rescue is still on its way; then a
+	// look whether a peer has taken over meanwhile, and what it took ends. Nil: none.
 	Check func(ctx context.Context) error
 	// Grace is how long the line may be without a subscription before it is lost. Default and most: HolderGrace.
 	Grace time.Duration

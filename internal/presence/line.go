@@ -150,8 +150,11 @@ func (r *keeper) look(ctx context.Context) time.Duration {
 	if left, away := r.tenure.left(now); away {
 		wait = min(wait, left)
 	}
-	if r.s == nil {
+	switch {
+	case r.s == nil:
 		wait = min(wait, max(0, r.next-now))
+	case r.counts:
+		wait = min(wait, max(0, r.s.credit(now))+1)
 	}
 	return wait
 }
@@ -183,11 +186,11 @@ func (r *keeper) judge(now time.Duration) {
 	}
 }
 
-// again takes leave of a session that has ended. Who stood for a while is replaced at once.
+// again takes leave of a session that has ended. One that stood for as long as Ping is replaced at once.
 func (r *keeper) again(now time.Duration) {
 	s := r.s
 	r.s = nil
-	if r.counts && time.Since(s.since) >= time.Second {
+	if r.counts && time.Since(s.since) >= r.cfg.Ping {
 		r.failures = 0
 	}
 	r.next = now + backoff(r.failures)

@@ -2,9 +2,7 @@ package presence
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"net"
 	"runtime"
 	"strings"
 	"testing"
@@ -258,49 +256,6 @@ func TestAServerThatAnswersNoPing(t *testing.T) {
 	r.up()
 }
 
-// The socket is found below TLS, whoever puts it on top.
-func TestUnderTLS(t *testing.T) {
-	server := redistest.Own(t)
-	addr, roots := terminator(t, server.Addr())
-	config := &tls.Config{RootCAs: roots, ServerName: "localhost"}
-	plain := func(ctx context.Context, network, address string) (net.Conn, error) {
-		return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
-	}
-	for name, dial := range map[string]func(context.Context) (redis.Conn, error){
-		"by redigo": func(ctx context.Context) (redis.Conn, error) {
-			return redis.DialContext(ctx, "tcp", addr, redis.DialUseTLS(true), redis.DialTLSConfig(config), redis.DialContextFunc(Through((&net.Dialer{}).DialContext)))
-		},
-		"by the dialler": func(ctx context.Context) (redis.Conn, error) {
-			return redis.DialContext(ctx, "tcp", addr, redis.DialContextFunc(Through(plain)))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := run(t, server, Config{Dial: dial})
-			r.up()
-			if r.Kernel() != (runtime.GOOS == "linux") {
-				t.Fatalf("Kernel says %v", r.Kernel())
-			}
-			since := r.Since()
-			r.kill()
-			redistest.Eventually(t, soon, "another subscription", func() bool { return r.Since().After(since) })
-			r.up()
-			r.told1(2, 0)
-		})
-	}
-}
-
-func TestBackoff(t *testing.T) {
-	if first := backoff(0); first != 0 {
-		t.Errorf("the first pause is %v", first)
-	}
-	for failures := 1; failures < 100; failures++ {
-		want := min(5*time.Millisecond<<min(failures-1, 20), 5*time.Second)
-		if got := backoff(failures); got < want*3/4 || got > want*5/4 {
-			t.Errorf("after %d failures a pause of %v, want about %v", failures, got, want)
-		}
-	}
-}
-
 // What ends the subscription while Check is asked is not forgotten.
 func TestAnEndDuringCheck(t *testing.T) {
 	server := redistest.Own(t)
@@ -320,27 +275,4 @@ func TestAnEndDuringCheck(t *testing.T) {
 		t.Errorf("failed %d times: %v", len(r.failed), r.failed)
 	}
 	r.mu.Unlock()
-}
-
-func TestConfigIsChecked(t *testing.T) {
-	dial, channel := dialURL("redis://127.0.0.1"), func() string { return "c" }
-	for name, cfg := range map[string]Config{
-		"no Dial":       {Channel: channel},
-		"no Channel":    {Dial: dial},
-		"long Grace":    {Dial: dial, Channel: channel, Grace: HolderGrace + 1},
-		"negative":      {Dial: dial, Channel: channel, Grace: -1},
-		"short Ping":    {Dial: dial, Channel: channel, Ping: 1},
-		"short Silence": {Dial: dial, Channel: channel, Ping: time.Second, Silence: time.Second},
-	} {
-		if _, err := New(cfg); !errors.Is(err, ErrConfig) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	for name, cfg := range map[string]WatchConfig{
-		"short Grace": {Grace: JudgeGrace - 1}, "long Every": {Every: JudgeGrace}, "negative": {Every: -1},
-	} {
-		if _, err := NewWatch(cfg); !errors.Is(err, ErrConfig) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 }

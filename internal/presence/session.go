@@ -190,8 +190,11 @@ func (s *session) valid() bool {
 	}
 }
 
-func (s *session) silent(now time.Duration) bool {
-	return now-time.Duration(s.proof.Load()) > s.l.cfg.Silence
+func (s *session) silent(now time.Duration) bool { return s.credit(now) < 0 }
+
+// credit is how long the last sign of life is still believed.
+func (s *session) credit(now time.Duration) time.Duration {
+	return time.Duration(s.proof.Load()) + s.l.cfg.Silence - now
 }
 
 // look tells whether it stands, and until when it is known to have stood. now was read before. Only for Run's goroutine,

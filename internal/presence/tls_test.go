@@ -1,6 +1,7 @@
 package presence
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -9,10 +10,46 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/redistest"
 )
+
+// The socket is found below TLS, whoever puts it on top.
+func TestUnderTLS(t *testing.T) {
+	server := redistest.Own(t)
+	addr, roots := terminator(t, server.Addr())
+	config := &tls.Config{RootCAs: roots, ServerName: "localhost"}
+	plain := func(ctx context.Context, network, address string) (net.Conn, error) {
+		return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
+	}
+	for name, dial := range map[string]func(context.Context) (redis.Conn, error){
+		"by redigo": func(ctx context.Context) (redis.Conn, error) {
+			return redis.DialContext(ctx, "tcp", addr, redis.DialUseTLS(true), redis.DialTLSConfig(config), redis.DialContextFunc(Through((&net.Dialer{}).DialContext)))
+		},
+		"by the dialler": func(ctx context.Context) (redis.Conn, error) {
+			return redis.DialContext(ctx, "tcp", addr, redis.DialContextFunc(Through(plain)))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := run(t, server, Config{Dial: dial})
+			r.up()
+			if r.Kernel() != (runtime.GOOS == "linux") {
+				t.Fatalf("Kernel says %v", r.Kernel())
+			}
+			since := r.Since()
+			r.kill()
+			redistest.Eventually(t, soon, "another subscription", func() bool { return r.Since().After(since) })
+			r.up()
+			r.told1(2, 0)
+		})
+	}
+}
 
 // terminator speaks TLS in front of a server, as stunnel does, and answers its address and whom to trust.
 func terminator(t *testing.T, server string) (string, *x509.CertPool) {
