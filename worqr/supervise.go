@@ -166,7 +166,7 @@ func (w *Worker) lived(ctx context.Context, id string) time.Duration {
 	if err == nil {
 		var now []int64
 		if now, err = redis.Int64s(w.mesh.read(ctx, "TIME")); err == nil && len(now) == 2 {
-			absent = time.Duration(max(0, now[0]-lapsed)) * time.Second
+			absent = time.Duration(max(0, now[0]*1e6+now[1]-lapsed)) * time.Microsecond
 		}
 	}
 	if l := w.current(); l.before != "" && l.before != id && time.Since(l.joined) < absent+w.cfg.Lapse/2 {

@@ -35,7 +35,7 @@ func (f *fleet) end() {
 		f.await("the tasks of "+queue+" are shared out", func() bool { return f.moves(queue) == 0 })
 	}
 	f.stopAll()
-	for i := 0; !strings.Contains(f.differs(), "has in hand []") && i < 3; i++ {
+	for i := 0; i < 3 && (f.registered() > 0 || !strings.Contains(f.differs(), "has in hand []")); i++ {
 		f.spawn() // who stopped may have lapsed over it: one more comes after them
 		if wrong, _ := f.recover(); wrong != "" {
 			f.Errorf("%s\nafter all workers: %s", f.history(), wrong)
@@ -53,6 +53,14 @@ func (f *fleet) end() {
 	if keys := f.leftOver(); len(keys) > 0 {
 		f.Errorf("%s\nkeys are left over: %v", f.history(), keys)
 	}
+}
+
+func (f *fleet) registered() int {
+	workers, err := f.mesh.Workers(f.Context())
+	if err != nil {
+		f.Fatal(err)
+	}
+	return len(workers)
 }
 
 func (f *fleet) stopAll() {

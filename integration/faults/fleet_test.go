@@ -57,12 +57,12 @@ type fleet struct {
 	killed  bool
 	stepped time.Duration
 
-	run   int
-	began time.Duration // of the present run
-	past  []event       // of the present run
-	soons []soonEvent   // what is still to happen in it
-	wrong []string      // what was found in it
-	syncs int
+	run, over int           // the present one, and the last that all were told is over
+	began     time.Duration // of the present run
+	past      []event       // of the present run
+	soons     []soonEvent   // what is still to happen in it
+	wrong     []string      // what was found in it
+	syncs     int
 
 	overlaps, faults int // that the witness has told of
 }
@@ -165,6 +165,7 @@ func (f *fleet) spawn() *worker {
 	}
 	w.Child = redistest.StartChild(f, "holder", string(arg))
 	f.workers, f.born = append(f.workers, w), append(f.born, w)
+	f.order(w, fmt.Sprintf("over %d", f.over))
 	return w
 }
 

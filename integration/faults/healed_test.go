@@ -63,6 +63,9 @@ func (f *fleet) unhealed(since time.Duration) string {
 		if w.leaving {
 			return w.name + " was told to end, and has not"
 		}
+		if w.records.heard().Load() < int64(f.over) {
+			return w.name + " has not heard that the run is over"
+		}
 		for _, h := range w.records.all(w.name) {
 			if h.end == 0 && h.claim > lately {
 				task := fmt.Sprintf("t%d", h.task)

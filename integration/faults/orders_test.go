@@ -38,6 +38,11 @@ func (h *holder) orders() {
 			h.mu.Unlock()
 		case "at":
 			h.armed.Store(arg)
+		case "over": // the run: from now on it passes everywhere
+			h.armed.Store("")
+			run, err := strconv.ParseInt(arg, 10, 64)
+			must(err)
+			h.records.heard().Store(run)
 		case "close": // and open again a while later
 			name, pause, _ := strings.Cut(arg, " ")
 			d, err := time.ParseDuration(pause)

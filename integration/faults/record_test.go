@@ -63,11 +63,14 @@ func mapRecords(path string) (*records, error) {
 // add gives a fresh record.
 func (r *records) add() *record {
 	n := r.next.Add(1)
-	if n > mostRecords {
+	if n >= mostRecords { // the last one is not a hold's: see heard
 		panic("too many holds in one process")
 	}
 	return &r.list[n-1]
 }
+
+// heard is the last run of which the process has heard that it is over.
+func (r *records) heard() *atomic.Int64 { return &r.list[mostRecords-1].token }
 
 // excuse notes of all holds that their last checkpoints may be lost: the holder was told so.
 func (r *records) excuse() {

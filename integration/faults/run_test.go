@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -111,9 +112,10 @@ func (f *fleet) heal() {
 	}
 	for _, w := range f.workers {
 		if active(w) {
-			f.order(w, "at nowhere")
+			f.order(w, fmt.Sprintf("over %d", f.run))
 		}
 	}
+	f.over = f.run
 	f.note("healed")
 }
 

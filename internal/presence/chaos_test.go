@@ -31,7 +31,7 @@ func TestRandomFaults(t *testing.T) {
 	wantBack, wantLost := 1, 0
 	r.up()
 	r.told1(wantBack, wantLost)
-	for i := range few(40) {
+	for i := range few(12) {
 		begun := time.Now()
 		until := time.Duration(dice.IntN(300)) * time.Millisecond
 		passed := func() bool { return time.Since(begun) > until }

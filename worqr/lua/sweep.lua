@@ -33,7 +33,7 @@ for _, id in ipairs(page[2]) do
   local left = redis.call('PTTL', p .. ':worker:' .. id)
   if left == -2 then
     local told = p .. ':info:' .. id
-    if redis.call('HSETNX', told, 'lapsed', t[1]) == 1 then
+    if redis.call('HSETNX', told, 'lapsed', out[1]) == 1 then
       redis.call('PUBLISH', ARGV[1] .. ':mesh', 'lapsed ' .. id)
     end
     out[#out + 1] = id
