@@ -51,6 +51,7 @@ func TestPersistentTaskThatKillsItsWorkersIsSuspected(t *testing.T) {
 	at := f.located("poison", "suspect")
 	if at.Deaths != 3 || f.begun("poison") != 3 {
 		t.Errorf("located %+v after %d turns; want 3 deaths", at, f.begun("poison"))
+		f.logTurns("poison")
 	}
 	if left := time.Until(at.Due); left < 30*time.Second || left > 90*time.Second {
 		t.Errorf("due in %v, want about a minute", left)
@@ -121,9 +122,7 @@ func TestPersistentSuspectWaitsLongerAndLonger(t *testing.T) {
 			at := f.locate("poison")
 			for waited := 0; at.State != "suspect" || at.Deaths < deaths; waited++ {
 				if waited > 120 {
-					for _, turn := range f.history("poison") {
-						t.Logf("%s %v to %v: %v; past %q", turn.who, turn.began, turn.ended, turn.cause, turn.past.Why)
-					}
+					f.logTurns("poison")
 					t.Fatalf("no death number %d in two minutes: %+v\n%s", deaths, at, f)
 				}
 				time.Sleep(time.Second)
@@ -194,6 +193,7 @@ func TestPersistentBystandersAreNotSuspected(t *testing.T) {
 	f.await(fmt.Sprintf("the %d others are held", len(good)), func() bool { return len(f.holds("")) == len(good) })
 	if n := f.begun("poison"); n != 3 {
 		t.Errorf("the poison was begun %d times, want 3", n)
+		f.logTurns("poison")
 	}
 }
 

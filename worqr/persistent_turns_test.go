@@ -187,3 +187,11 @@ func (f *fleet) String() string {
 	fmt.Fprintf(&text, "%d wait (%v)\n", waiting, err)
 	return text.String()
 }
+
+// logTurns says what became of a task.
+func (f *fleet) logTurns(task string) {
+	f.t.Helper()
+	for _, turn := range f.history(task) {
+		f.t.Logf("%s %s to %s: %v; past %q", turn.who, turn.began.Format("04:05.000"), turn.ended.Format("04:05.000"), turn.cause, turn.past.Why)
+	}
+}
