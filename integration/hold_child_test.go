@@ -88,7 +88,11 @@ func (k keeper) hold(ctx context.Context, c *child, p *worqr.Process, teller *ou
 		c.say("poisoned %s", p.ID())
 		os.Exit(3)
 	}
-	h := teller.Hold(string(p.Task()), p.Token(), string(p.Past().Why), p.Valid)
+	valid := p.Valid
+	if k.Takeover == worqr.Fast { // else it may say yes again after a no, which the witness does not ask for
+		valid = func() bool { return p.Context().Err() == nil }
+	}
+	h := teller.Hold(string(p.Task()), p.Token(), string(p.Past().Why), valid)
 	defer h.Done()
 	<-ctx.Done()
 	if k.Unwind > 0 {

@@ -144,6 +144,18 @@ func (m *membership) idle(ctx context.Context) bool {
 	return true
 }
 
+// still is idle for a membership that has ended, and keeps its persistent tasks until their handlers have returned.
+func (m *membership) still(ctx context.Context) bool {
+	for m.running.Load() > 0 {
+		select {
+		case <-m.quiet:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
 // ended tells whether nothing can be taken or settled any more.
 func (m *membership) ended() bool { return m.ctx.Err() != nil }
 

@@ -126,6 +126,11 @@ func (l *life) giveUp(ctx context.Context, m *membership) error {
 	if m.station.hold != nil && m.running.Load() > 0 && l.ctx.Err() == nil {
 		return errHeld
 	}
+	if m.station.hold != nil {
+		if err := m.keepCheckpoints(ctx, nil); err != nil { // of handlers that returned after the settler had ended
+			return err
+		}
+	}
 	if _, err := l.w.mesh.reclaim(ctx, m.station.name, m.id, "drain", 0); err != nil {
 		return err
 	}
@@ -144,6 +149,13 @@ func (l *life) leaveBehind(m *membership) {
 	l.rest = append(l.rest, m)
 	l.mu.Unlock()
 	signal(l.w.poke)
+}
+
+// behind lists the memberships that could not be taken out of Redis yet.
+func (l *life) behind() []*membership {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.rest)
 }
 
 // closeRest tries again what could not be closed. It answers whether all of it is.

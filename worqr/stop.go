@@ -66,6 +66,13 @@ func (w *Worker) leave(l *life, lastCall ending) error {
 	}
 	closing.Wait()
 
+	for _, m := range l.behind() { // of an earlier StopWork
+		if !m.still(w.hurry) {
+			last, cancel := lastCall()
+			m.still(last)
+			cancel()
+		}
+	}
 	last, cancelLast := fresh(ioTimeout)
 	defer cancelLast()
 	err := errors.Join(errs...)

@@ -115,8 +115,9 @@ type place struct{ queue, membership string }
 
 // fence takes a dead worker out of its queues, and puts nothing back yet. What fails is met again by reclaimWorker.
 func (w *Worker) fence(ctx context.Context, id string) (done []place) {
+	lived := w.lived(ctx, id)
 	_ = w.eachMembership(ctx, id, func(at place) error {
-		_, err := w.mesh.queue(ctx, reclaimScript, at.queue, at.membership, 0)
+		_, err := w.mesh.queue(ctx, reclaimScript, at.queue, at.membership, 0, "death", lived.Milliseconds())
 		if err == nil {
 			done = append(done, at)
 		}

@@ -14,14 +14,14 @@ func TestRandomFaults(t *testing.T) {
 	dice := rand.New(rand.NewPCG(seed(t), 0))
 	server := redistest.Own(t)
 	proxy := redistest.NewProxy(t, server.URL())
-	r := run(t, server, Config{Dial: dialURL(proxy.URL()), Ping: 20 * time.Millisecond, Silence: 150 * time.Millisecond})
+	r := run(t, server, Config{Dial: dialURL(proxy.URL()), Ping: 50 * time.Millisecond, Silence: 400 * time.Millisecond})
 	stop := make(chan struct{})
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	defer close(stop)
 	for range 2 {
 		asking.Go(func() {
-			for !is(stop) {
+			for tick := time.NewTicker(time.Millisecond); !is(stop); <-tick.C {
 				r.Up()
 				r.Since()
 				r.Kernel()
@@ -33,7 +33,7 @@ func TestRandomFaults(t *testing.T) {
 	r.told1(wantBack, wantLost)
 	for i := range few(12) {
 		begun := time.Now()
-		until := time.Duration(dice.IntN(300)) * time.Millisecond
+		until := time.Duration(dice.IntN(700)) * time.Millisecond
 		passed := func() bool { return time.Since(begun) > until }
 		since := r.Since()
 		switch fault := dice.IntN(5); fault {
@@ -55,7 +55,7 @@ func TestRandomFaults(t *testing.T) {
 		// A fault that was too short for the line is none; the others end in another subscription or in Lost.
 		redistest.Eventually(t, soon, "the line has decided", func() bool {
 			_, lost := r.counts()
-			return lost > wantLost || r.Up() && (r.Since() != since || time.Since(begun) > until+200*time.Millisecond)
+			return lost > wantLost || r.Up() && (r.Since() != since || time.Since(begun) > until+500*time.Millisecond)
 		})
 		back, lost := r.counts()
 		switch {

@@ -77,28 +77,27 @@ func TestALossThatIsNotMendedInTime(t *testing.T) {
 			r.up()
 			r.Reset() // takes no loss with it
 			r.told1(2, 0)
-			cut := time.Now()
-			proxy.Refuse(true)
-			redistest.Eventually(t, soon, "it is not up", func() bool { return !r.Up() })
-			r.told1(2, 1)
-			// Grace counts from the last look that found it standing, one step of Eventually before.
-			early := HolderGrace - HolderGrace/4 - HolderGrace/2
-			if after := r.lastLost.Sub(cut); after < early || after > HolderGrace+100*time.Millisecond {
-				t.Errorf("lost %v after the cut", after)
+			fastest := soon
+			for lost := 1; lost <= 3; lost++ { // a busy machine is late now and then
+				cut := time.Now()
+				proxy.Refuse(true)
+				redistest.Eventually(t, soon, "it is not up", func() bool { return !r.Up() })
+				r.told1(lost+1, lost)
+				fastest = min(fastest, r.lastLost.Sub(cut))
+				proxy.Refuse(false)
+				redistest.Eventually(t, soon, "the server counts it again", func() bool { return numsub(r.c, r.channel) == 1 })
+				if r.Up() {
+					t.Fatal("up after Lost")
+				}
+				r.told1(lost+1, lost)
+				r.Reset()
+				r.told1(lost+2, lost)
+				r.up()
 			}
-			proxy.Refuse(false)
-			redistest.Eventually(t, soon, "the server counts it again", func() bool { return numsub(r.c, r.channel) == 1 })
-			if r.Up() {
-				t.Fatal("up after Lost")
+			// It counts from the last look that found it standing: Grace/4 before, or Grace/2 more where only the reader knows.
+			if early := HolderGrace / 4; fastest < early || fastest > HolderGrace+50*time.Millisecond {
+				t.Errorf("lost %v after the cut", fastest)
 			}
-			r.told1(2, 1)
-			r.Reset()
-			r.told1(3, 1)
-			if !r.Up() {
-				t.Fatal("not up after Back")
-			}
-			proxy.Refuse(true)
-			r.told1(3, 2)
 		})
 	}
 }
@@ -131,22 +130,23 @@ func TestSilence(t *testing.T) {
 				}
 			}
 			r := run(t, redistest.Shared(t), cfg)
-			r.up()
-			frozen := time.Now()
-			proxy.Freeze(redistest.ToClient)
-			r.told1(1, 1)
-			if after := r.lastLost.Sub(frozen); after < 300*time.Millisecond || after > 500*time.Millisecond {
-				t.Errorf("lost after %v", after)
+			fastest := soon
+			for lost := 1; lost <= 3; lost++ {
+				r.up()
+				frozen := time.Now()
+				proxy.Freeze(redistest.ToClient)
+				r.told1(lost, lost)
+				fastest = min(fastest, r.lastLost.Sub(frozen))
+				if r.Up() {
+					t.Error("up after Lost")
+				}
+				proxy.Thaw()
+				r.Reset()
+				r.told1(lost+1, lost)
 			}
-			if r.Up() {
-				t.Error("up after Lost")
+			if fastest < 300*time.Millisecond || fastest > 500*time.Millisecond {
+				t.Errorf("lost after %v", fastest)
 			}
-			r.mu.Lock()
-			t.Log(r.failed)
-			r.mu.Unlock()
-			proxy.Thaw()
-			r.Reset()
-			r.told1(2, 1)
 		})
 	}
 }

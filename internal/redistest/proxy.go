@@ -127,8 +127,13 @@ func (p *Proxy) Refuse(refuse bool) {
 		p.listener = nil
 		p.cutLocked()
 	case !refuse && p.listener == nil && !p.closed:
-		if err := p.listenLocked(); err != nil {
-			panic("redistest: proxy: " + err.Error()) // somebody took a port of ours
+		// A connection of somebody else may have been given our port meanwhile: it ends.
+		err := p.listenLocked()
+		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); err = p.listenLocked() {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err != nil {
+			panic("redistest: proxy: " + err.Error())
 		}
 	}
 }

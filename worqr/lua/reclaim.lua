@@ -18,6 +18,7 @@ redis.call('SCARD', q .. ':returning')
 redis.call('GET', q .. ':token')
 newest()
 local hold = persistent()
+redis.call('HLEN', q .. ':fates')
 local held = redis.call('ZCARD', q .. ':processes:' .. m)
 if redis.call('HDEL', q .. ':workers', m) == 1 then
   redis.call('SREM', q .. ':idle', m)
@@ -28,9 +29,20 @@ if redis.call('HDEL', q .. ':workers', m) == 1 then
 end
 local lived = tonumber(ARGV[6] or -1)
 local young = lived < 0 and NEVER or now() - lived * 1000 - 1.5 * SECOND
+-- Each member's tasks move for the reason for which it was taken out, whoever puts them back.
+local fates = q .. ':fates'
+if hold and redis.call('SISMEMBER', q .. ':returning', m) == 1 then
+  redis.call('HSETNX', fates, m, (ARGV[5] or 'drain') .. ' ' .. num(young))
+end
 local back, dropped = putback(tonumber(ARGV[4]), hold and function(member, number, task, token, marks)
-  return letgo(member, number, task, token, ARGV[5] or 'drain', marks, young)
+  local why, since = string.match(redis.call('HGET', fates, member) or 'drain 0', '^(%a+) (%d+)$')
+  return letgo(member, number, task, token, why, marks, tonumber(since))
 end)
+if hold then
+  for _, member in ipairs(redis.call('HKEYS', fates)) do
+    if redis.call('SISMEMBER', q .. ':returning', member) == 0 then redis.call('HDEL', fates, member) end
+  end
+end
 local still = redis.call('SISMEMBER', q .. ':returning', m)
 if back > 0 then redis.call('PUBLISH', root .. ':' .. queue .. ':work', num(back)) end
 -- A worker that died may have taken a wake-up with it, so at the end one is sent for every task that waits.
