@@ -43,7 +43,7 @@ func (h Hold) withDefaults(persistent bool) (Hold, error) {
 	}
 	rate := func(name string, r float64) error {
 		if !(r >= 0 && r <= 1e6) { // so that NaN is refused
-			return fmt.Errorf("Hold.%s: %v is not from 0 to a million per second", name, r)
+			return fmt.Errorf("in Hold: %s: %v is not from 0 to a million per second", name, r)
 		}
 		return nil
 	}
@@ -54,13 +54,13 @@ func (h Hold) withDefaults(persistent bool) (Hold, error) {
 	}
 	switch {
 	case h.Settle < 0:
-		return h, fmt.Errorf("Hold.Settle: %v is below 0", h.Settle)
+		return h, fmt.Errorf("in Hold: Settle: %v is below 0", h.Settle)
 	case h.Takeover != Strict && h.Takeover != Fast:
-		return h, fmt.Errorf("Hold.Takeover: %d is neither Strict nor Fast", h.Takeover)
+		return h, fmt.Errorf("in Hold: Takeover: %d is neither Strict nor Fast", h.Takeover)
 	case h.GroupRate > 0 && h.Group == nil:
-		return h, fmt.Errorf("Hold.GroupRate: without Group no task has an upstream")
+		return h, fmt.Errorf("in Hold: GroupRate: without Group no task has an upstream")
 	case h.MakeBeforeBreak && !persistent:
-		return h, fmt.Errorf("Hold.MakeBeforeBreak: only a persistent task is handed over")
+		return h, fmt.Errorf("in Hold: MakeBeforeBreak: only a persistent task is handed over")
 	}
 	return h, nil
 }

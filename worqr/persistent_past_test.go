@@ -13,7 +13,6 @@ type pastCase struct {
 	why worqr.Reason
 	// move makes the task "t", which "a" holds, go on. a's connections are proxy's.
 	move func(f *fleet, w *worqr.Worker, proxy *redistest.Proxy)
-	hold worqr.HandlerFunc // a's, instead of one that holds
 }
 
 var pastCases = map[string]pastCase{
