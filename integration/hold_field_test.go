@@ -97,7 +97,7 @@ func (w *watched) awaitSpread(t testing.TB, most int) {
 		}
 	}()
 	redistest.Eventually(t, soon, fmt.Sprintf("all %d are held, the spread is %d at most", len(w.tasks), most), func() bool {
-		pass(50 * time.Millisecond) // a report costs something
+		pass(100 * time.Millisecond) // a report costs something
 		r := w.witness.Report()
 		held := 0
 		for _, k := range r.Keys {
@@ -133,6 +133,7 @@ func (w *watched) ended(t testing.TB, name string) {
 	t.Helper()
 	delete(w.up, name)
 	redistest.Eventually(t, soon, "the witness knows that "+name+" has ended", func() bool {
+		pass(20 * time.Millisecond)
 		for _, h := range w.witness.Report().Holders {
 			if h.Holder == name {
 				return h.Connected == 0

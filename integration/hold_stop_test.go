@@ -77,9 +77,12 @@ func (w *loaded) stopped(t *testing.T, fault time.Duration) {
 	if len(ends) != len(w.tasks) {
 		t.Errorf("%d holds ended, want %d", len(ends), len(w.tasks))
 	}
-	for what, list := range map[string][]time.Duration{"from the fault to the old holder's end": ends, "to the next holder": again, "between them": after} {
-		_, _, words := quantiles(list)
-		t.Logf("%s: %s", what, words)
+	for _, l := range []struct {
+		what string
+		list []time.Duration
+	}{{"from the fault to the old holder's end", ends}, {"from the fault to the next holder", again}, {"between them", after}} {
+		_, _, words := quantiles(l.list)
+		t.Logf("%s: %s", l.what, words)
 	}
 	w.awaitRegistered(t, len(w.up))
 }

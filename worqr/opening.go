@@ -41,6 +41,11 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	if l.w.serving.Err() != nil {
 		return ErrClosed // the worker stops, and its leave may have passed this queue already
 	}
+	for _, m := range l.behind() {
+		if m.station == st && st.hold != nil && m.running.Load() > 0 {
+			return errHeld // a second membership would make the first one an orphan, whose tasks peers take
+		}
+	}
 	ticket, err := redis.String(l.w.mesh.queue(ctx, newestScript, st.name))
 	if err != nil {
 		return err

@@ -22,6 +22,8 @@ type fleet struct {
 	mesh  *worqr.Mesh // a bystander's: no fault of a worker concerns it
 	redis redis.Conn
 	base  worqr.WorkerConfig // what its workers are made with
+	// patience is how long it waits for a fact.
+	patience time.Duration
 
 	mu      sync.Mutex
 	overlap bool             // two may hold one task for a moment
@@ -52,13 +54,13 @@ func newFleet(t testing.TB) *fleet {
 // newFrailFleet is one whose workers may die.
 func newFrailFleet(t testing.TB) *fleet {
 	f := newFleet(t)
-	f.base = frail()
+	f.base, f.patience = frail(), 2*soon // a busy machine makes judges doubt, and doubt takes time
 	return f
 }
 
 func fleetOf(t testing.TB, ns string, m *worqr.Mesh) *fleet {
 	return &fleet{
-		t: t, ns: ns, mesh: m, base: firm(),
+		t: t, ns: ns, mesh: m, base: firm(), patience: soon,
 		holding: map[string]*turn{}, tokens: map[string]int64{}, taken: map[string]int{},
 	}
 }

@@ -49,8 +49,10 @@ func TestPersistentTaskThatKillsItsWorkersIsSuspected(t *testing.T) {
 	f.spread(8, names...)
 	enqueue(t, f.mesh, "q", "poison")
 	at := f.located("poison", "suspect")
-	if at.Deaths != 3 || f.begun("poison") != 3 {
-		t.Errorf("located %+v after %d turns; want 3 deaths", at, f.begun("poison"))
+	// A judge that was late itself blames nobody: on a busy machine that may be one or two of them. In virtual time it
+	// is exact.
+	if n := f.begun("poison"); at.Deaths != 3 || n < 3 || n > 5 {
+		t.Errorf("located %+v after %d turns; want 3 deaths", at, n)
 		f.logTurns("poison")
 	}
 	if left := time.Until(at.Due); left < 30*time.Second || left > 90*time.Second {
@@ -191,8 +193,8 @@ func TestPersistentBystandersAreNotSuspected(t *testing.T) {
 	enqueue(t, f.mesh, "q", append(slices.Clone(good), "poison")...)
 	f.located("poison", "suspect")
 	f.await(fmt.Sprintf("the %d others are held", len(good)), func() bool { return len(f.holds("")) == len(good) })
-	if n := f.begun("poison"); n != 3 {
-		t.Errorf("the poison was begun %d times, want 3", n)
+	if n := f.begun("poison"); n < 3 || n > 5 {
+		t.Errorf("the poison was begun %d times, want 3, or a few more on a busy machine", n)
 		f.logTurns("poison")
 	}
 }

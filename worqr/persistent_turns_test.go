@@ -142,10 +142,10 @@ func (f *fleet) gone(task string, n int) turn {
 // await waits for a fact, and says what the fleet holds when it does not come.
 func (f *fleet) await(what string, fact func() bool) {
 	f.t.Helper()
-	deadline := time.Now().Add(soon)
+	deadline := time.Now().Add(f.patience)
 	for pause := time.Millisecond; !fact(); pause = min(2*pause, 20*time.Millisecond) {
 		if time.Now().After(deadline) {
-			f.t.Fatalf("not within %v: %s\n%s", soon, what, f)
+			f.t.Fatalf("not within %v: %s\n%s", f.patience, what, f)
 		}
 		<-time.After(pause)
 	}

@@ -33,10 +33,13 @@ func TestRandomFaults(t *testing.T) {
 	r.told1(wantBack, wantLost)
 	for i := range few(12) {
 		begun := time.Now()
-		until := time.Duration(dice.IntN(700)) * time.Millisecond
+		fault, until := dice.IntN(5), time.Duration(dice.IntN(700))*time.Millisecond
+		if i%4 == 3 {
+			fault, until = 2, 2*HolderGrace // one that surely loses
+		}
 		passed := func() bool { return time.Since(begun) > until }
 		since := r.Since()
-		switch fault := dice.IntN(5); fault {
+		switch fault {
 		case 0:
 			proxy.Cut()
 		case 1:

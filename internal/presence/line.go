@@ -93,6 +93,9 @@ func (l *Line) Run(ctx context.Context) error {
 		case <-stands:
 		case <-done:
 		}
+		if ctx.Err() != nil {
+			return nil // select picks at random among what is ready
+		}
 		timer.Reset(r.look(ctx))
 	}
 }
@@ -133,8 +136,7 @@ func (r *keeper) look(ctx context.Context) time.Duration {
 	if reset := r.resets.Load(); reset != r.reset {
 		r.begin(reset)
 		if r.s != nil && r.s.channel != r.cfg.Channel() {
-			r.s.ended.Store(true)
-			r.s.cancel(errMoved)
+			r.s.drop(errMoved)
 			r.failures = 0
 		}
 	}
@@ -153,8 +155,8 @@ func (r *keeper) look(ctx context.Context) time.Duration {
 	switch {
 	case r.s == nil:
 		wait = min(wait, max(0, r.next-now))
-	case r.counts:
-		wait = min(wait, max(0, r.s.credit(now))+1)
+	case r.counts && !r.s.silent(now):
+		wait = min(wait, r.s.credit(now)+1)
 	}
 	return wait
 }
@@ -169,7 +171,7 @@ func (r *keeper) judge(now time.Duration) {
 			r.kernel.Store(r.s.socket != nil)
 		}
 		if good, stands = r.s.look(now); !stands {
-			r.s.cancel(errDown)
+			r.s.drop(errDown)
 		}
 	} else {
 		good = r.tenure.good

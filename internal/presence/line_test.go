@@ -249,7 +249,7 @@ func TestAServerThatAnswersNoPing(t *testing.T) {
 	redistest.Eventually(t, soon, "three attempts", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return len(r.failed) >= 3 && errors.Is(r.failed[0], errSlow)
+		return len(r.failed) >= 3
 	})
 	r.told1(0, 0)
 	proxy.Intercept(nil)

@@ -58,6 +58,12 @@ func (l *Line) open(ctx context.Context) *session {
 	return s
 }
 
+// drop gives it up for good, whatever is still heard of it. done is closed when it has ended.
+func (s *session) drop(why error) {
+	s.ended.Store(true)
+	s.cancel(why)
+}
+
 // converse works until the connection ends, and answers why. All that it started has then ended.
 func (s *session) converse(ctx context.Context) error {
 	slow := time.AfterFunc(s.l.cfg.Silence, func() { s.cancel(errSlow) })
