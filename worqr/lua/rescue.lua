@@ -12,7 +12,7 @@ if redis.call('HEXISTS', q .. ':workers', m) == 0 then return 'GONE' end
 if redis.call('SISMEMBER', q .. ':fast', m) == 0 then return 'STRICT' end
 local seen = redis.call('PUBSUB', 'NUMSUB', root .. ':here:' .. string.match(m, '^(.*)%.'))
 local left = redis.call('PTTL', ARGV[4])
-if seen[2] > 0 or left > 0 and now() + left * 1000 > tonumber(ARGV[5]) + 5000 then return 'ALIVE' end
+if seen[2] > 0 or left > 0 and math.abs(now() + left * 1000 - tonumber(ARGV[5])) > 5000 then return 'ALIVE' end
 local held = redis.call('ZCARD', q .. ':processes:' .. m)
 redis.call('SCARD', q .. ':idle')
 redis.call('SCARD', q .. ':returning')
