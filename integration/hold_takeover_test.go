@@ -10,10 +10,10 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// Ten processes hold 1,000 tasks, with the worker's defaults. One after the other is killed by SIGKILL, at another phase of
-// its beat, and replaced: 3 where takeover is Strict and 6 where it is Fast, 20 with WORQR_LONG. Then two are stopped. From
-// SIGKILL to held again, and from the return of the old handler to the start of the new one at most so much time passes,
-// and no two ever hold one task.
+// scenario 97: ten processes hold 1,000 tasks, with the worker's defaults, and a witness from outside sees who holds what. One
+// after the other is killed by SIGKILL, at another phase of its beat, and replaced: 3 where takeover is Strict and 6 where it
+// is Fast, 20 with WORQR_LONG. Then two are stopped. From SIGKILL to held again, and from the return of the old handler to the
+// start of the new one at most so much time passes, and no two ever hold one task.
 func TestHoldsAreTakenOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
