@@ -29,13 +29,14 @@ type membership struct {
 	pending int           // how many numbers a take asked for that was never answered: it is repeated as it was
 	closing atomic.Bool   // no further take
 
-	mu     sync.Mutex
-	inHand map[int64]*Process
-	offers map[int64]*offered // are to move, and go on until they have
-	dirty  map[int64]*Process // have a checkpoint that was not written
-	seen   int64              // newest cancel mark that was applied
-	taking bool               // a take is under way:
-	hints  []events.Event     // cancels heard meanwhile, for what it brings
+	mu      sync.Mutex
+	inHand  map[int64]*Process
+	keeping sync.Mutex         // held while checkpoints are written
+	offers  map[int64]*offered // are to move, and go on until they have
+	dirty   map[int64]*Process // have a checkpoint that was not written
+	seen    int64              // newest cancel mark that was applied
+	taking  bool               // a take is under way:
+	hints   []events.Event     // cancels heard meanwhile, for what it brings
 
 	running atomic.Int64  // handlers that have not returned
 	quiet   chan struct{} // a flag: the last of them has

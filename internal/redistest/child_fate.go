@@ -58,7 +58,7 @@ func (c *Child) send(t testing.TB, sig syscall.Signal) {
 // be another's, and Signal refuses.
 func (c *Child) signal(sig syscall.Signal) error {
 	err := c.cmd.Process.Signal(sig)
-	if errors.Is(err, os.ErrProcessDone) && sig == syscall.SIGKILL {
+	if errors.Is(err, os.ErrProcessDone) && (sig == syscall.SIGKILL || sig == syscall.SIGTERM) {
 		return nil
 	}
 	return err
