@@ -87,9 +87,17 @@ func stop(f *fleet, _ time.Duration) (string, func()) {
 	if w == nil {
 		return "", nil
 	}
-	w.Term(f)
-	w.leaving = true
+	f.term(w)
 	return "stop " + w.name, nil
+}
+
+// term asks a worker to end. One that may die by itself just now sends the signal itself.
+func (f *fleet) term(w *worker) {
+	if w.leaving = true; w.doomed {
+		f.order(w, "term")
+	} else {
+		w.Term(f)
+	}
 }
 
 // up answers whether the process answers to signals by now: before that they would kill it.
@@ -106,7 +114,7 @@ func drain(f *fleet, _ time.Duration) (string, func()) {
 	w.leaving = true
 	f.later(stamp()+f.upTo(2*f.timing.Lapse), func() {
 		if alive(w) {
-			w.Term(f)
+			f.term(w)
 		}
 	})
 	return "drain " + w.name, nil

@@ -67,8 +67,7 @@ func (f *fleet) stopAll() {
 	f.Helper()
 	for _, w := range f.workers {
 		f.await(w.name+" has joined", w.up)
-		w.Term(f)
-		w.leaving = true
+		f.term(w)
 	}
 	f.await("all workers have ended", func() bool { f.buryEnded(); return len(f.workers) == 0 })
 }

@@ -48,6 +48,8 @@ func (h *holder) orders() {
 			d, err := time.ParseDuration(pause)
 			must(err)
 			go h.reopen(name, d)
+		case "term":
+			must(syscall.Kill(os.Getpid(), syscall.SIGTERM))
 		case "drain":
 			go func() { h.say("drained: %v", h.worker.Drain(context.Background())) }()
 		}
