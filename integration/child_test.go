@@ -2,6 +2,7 @@ package integration
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,7 @@ type setup struct {
 	Nap        time.Duration // how long nap takes
 	Timing     timing
 	Grace      time.Duration
+	Takeover   worqr.Takeover // 0 means Strict: most tests are about the lapse
 }
 
 type timing struct{ Beat, Lapse, Margin, Sweep time.Duration }
@@ -103,7 +105,7 @@ func (c *child) fail(err error) {
 func (c *child) config() worqr.WorkerConfig {
 	cfg := worqr.WorkerConfig{
 		Beat: c.setup.Timing.Beat, Lapse: c.setup.Timing.Lapse, Margin: c.setup.Timing.Margin, Sweep: c.setup.Timing.Sweep,
-		Grace: c.setup.Grace,
+		Grace: c.setup.Grace, Takeover: cmp.Or(c.setup.Takeover, worqr.Strict),
 		Hooks: worqr.Hooks{
 			OnJoin:    func(worker string) { c.say("joined %s", worker) },
 			OnLeave:   func(worker string) { c.say("left %s", worker) },

@@ -60,7 +60,7 @@ func beHolder(args []string) {
 	}
 	cfg := c.config()
 	cfg.Queues = map[string]worqr.Queue{queue: {
-		Persistent: true, Hold: worqr.Hold{Takeover: k.Takeover},
+		Persistent: true, Takeover: k.Takeover,
 		Handler: worqr.HandlerFunc(func(ctx context.Context, p *worqr.Process) error { return k.hold(ctx, c, p, teller) }),
 	}}
 	if k.Burdened {

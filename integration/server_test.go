@@ -9,6 +9,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/worqr/worqr-go/internal/redistest"
+	"github.com/worqr/worqr-go/worqr"
 )
 
 // stream is two daemons that work, and a producer that goes on whatever becomes of the server.
@@ -23,7 +24,7 @@ func working(t testing.TB, server *redistest.Server) *stream {
 	t.Helper()
 	s := &stream{field: fieldAt(t, server)}
 	for range 2 {
-		s.daemons = append(s.daemons, s.daemon(t, setup{Queue: queue, Limit: 4, Do: "nap", Nap: 10 * time.Millisecond}))
+		s.daemons = append(s.daemons, s.daemon(t, setup{Queue: queue, Limit: 4, Do: "nap", Nap: 10 * time.Millisecond, Takeover: worqr.Fast}))
 	}
 	for _, d := range s.daemons {
 		s.awaitMember(t, d.joined(t, 1))

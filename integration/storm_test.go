@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/worqr/worqr-go/internal/redistest"
+	"github.com/worqr/worqr-go/worqr"
 )
 
 // scenario 40: 50 workers in ten processes that are killed, frozen, stopped and started at random, while their way to
@@ -71,7 +72,7 @@ type storm struct {
 
 func (s *storm) setup(workers int) setup {
 	return setup{
-		URL: s.proxy.URL(), Workers: workers, Queue: queue, Limit: 2, Do: "nap", Nap: 20 * time.Millisecond, Grace: soon,
+		URL: s.proxy.URL(), Workers: workers, Queue: queue, Limit: 2, Do: "nap", Nap: 20 * time.Millisecond, Grace: soon, Takeover: worqr.Fast,
 	}
 }
 

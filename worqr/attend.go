@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
@@ -14,38 +15,57 @@ import (
 // errUnseen: the server does not count this worker's presence subscription.
 var errUnseen = errors.New("the server does not see the presence subscription, as behind a proxy or in a cluster: takeover stays Strict")
 
-// attendPatience is how long the opening of a Fast queue waits for the presence connection; then it stays Strict until it is
-// opened again.
+// attendPatience is for how long after the join the opening of a Fast queue waits for the presence connection; then it stays
+// Strict until it is opened again.
 const attendPatience = time.Second
 
-// wantsFast tells whether any queue of this worker is taken over Fast.
-func (w *Worker) wantsFast() bool {
+// Who only has one-shot tasks that are taken over Fast does not stop by the presence connection, so no news of its end is
+// missed: a ping now and then keeps it from being forgotten on the way.
+const lazyPing = time.Minute
+
+// wantsFast tells whether any queue of this worker is taken over Fast, and whether any such has persistent tasks.
+func (w *Worker) wantsFast() (wanted, held bool) {
+	wanted = len(w.cfg.Queues) == 0 && w.cfg.queue("").fast() // then queues are served that were not configured
 	for _, q := range w.cfg.Queues {
-		if q.Hold.Takeover == Fast {
-			return true
-		}
+		wanted = wanted || q.fast()
+		held = held || q.fast() && q.Persistent
 	}
-	return false
+	return wanted, held
+}
+
+// attendance is a worker's part in being seen, and in seeing others.
+type attendance struct {
+	line         *presence.Line            // nil: no queue is taken over Fast
+	unseen       atomic.Bool               // the server does not count its subscription
+	back         chan struct{}             // a flag: the line is up, or unseen
+	appeared     bool                      // the line was up before
+	restored     atomic.Pointer[time.Time] // when the line was last up again; nil: it has stood since it was made
+	stopWatching func()                    // after it, nothing is claimed any more
+	watcher      atomic.Bool               // this one watches who is present, or is the deputy
+	vacant       chan struct{}             // a flag: a beat saw that one of the two is missing
 }
 
 // attend keeps the presence connection, until ctx ends or it turns out that the server does not see it.
-func (l *life) attend(ctx context.Context) error {
+func (l *life) attend(ctx context.Context, ping time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var err error
 	l.line, err = presence.New(presence.Config{
 		Dial:    l.w.mesh.dial,
+		Ping:    ping,
 		Channel: l.presenceChannel,
 		Check: func(ctx context.Context) error {
 			err := l.appear(ctx)
 			if errors.Is(err, errUnseen) {
 				l.unseen.Store(true)
-				l.w.log.Warn().Str("worker", l.id).Msg("worqr: " + errUnseen.Error())
+				if !l.w.unseen.Swap(true) {
+					l.w.log.Warn().Str("worker", l.id).Msg("worqr: " + errUnseen.Error())
+				}
 				signal(l.back)
 				cancel()
 			}
 			return err
 		},
-		Back: func() { signal(l.back) },
+		Back: l.presenceBack,
 		Lost: l.presenceLost,
 		Failed: func(err error) {
 			if ctx.Err() == nil {
@@ -61,7 +81,13 @@ func (l *life) attend(ctx context.Context) error {
 		defer cancel()
 		_ = l.line.Run(ctx) // no other runs it
 	})
-	l.tasks.Go(func() { l.watching(ctx) })
+	watching, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	l.tasks.Go(func() {
+		defer close(watched)
+		l.watching(watching)
+	})
+	l.stopWatching = func() { stop(); <-watched }
 	return nil
 }
 
@@ -97,7 +123,7 @@ func (l *life) attended(ctx context.Context) bool {
 	if l.line == nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, attendPatience)
+	ctx, cancel := context.WithDeadline(ctx, l.joined.Add(attendPatience))
 	defer cancel()
 	for !l.line.Up() {
 		if l.unseen.Load() {
@@ -105,6 +131,7 @@ func (l *life) attended(ctx context.Context) bool {
 		}
 		select {
 		case <-l.back:
+			signal(l.back) // for others that wait
 		case <-ctx.Done():
 			l.w.log.Warn().Str("worker", l.id).Msg("worqr: no presence connection: takeover stays Strict until the queue is opened again")
 			return false
@@ -113,12 +140,25 @@ func (l *life) attended(ctx context.Context) bool {
 	return !l.unseen.Load()
 }
 
-// presenceLost ends what peers may take over now. It is given up here too, when its handlers have returned, and the queues
-// are opened again.
+// presenceBack is told by the line's goroutine only.
+func (l *life) presenceBack() {
+	if l.appeared {
+		now := time.Now()
+		l.restored.Store(&now)
+	}
+	l.appeared = true
+	signal(l.back)
+}
+
+// presenceLost ends the holds that peers may take over now. They are given up here too, when their handlers have returned,
+// and their queues are opened again. One-shot tasks go on: they may be run twice anyway, and a restart of Redis would
+// end all of them. Who took them over is heard of by the next look, or when the connection is back.
 func (l *life) presenceLost() {
 	for _, m := range l.fastMembers() {
-		m.end(fmt.Errorf("%w: the presence connection was lost", ErrFenced))
-		l.leaveBehind(m)
+		if m.station.hold != nil {
+			m.end(fmt.Errorf("%w: the presence connection was lost", ErrFenced))
+			l.leaveBehind(m)
+		}
 	}
 	l.line.Reset()
 	l.w.change()

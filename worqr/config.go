@@ -21,7 +21,9 @@ type Queue struct {
 	// Capacity. What returns before goes back with a delay, of 100 ms doubling to 30 s; ErrDone and Process.Finish end
 	// the task. A queue is persistent for all workers or for none. See docs/persistent.md.
 	Persistent bool
-	Hold       Hold // how persistent tasks are held
+	// Takeover says what lets peers take over the queue's tasks when this worker dies. The zero value: what the worker's says.
+	Takeover Takeover
+	Hold     Hold // how persistent tasks are held
 }
 
 // WorkerConfig configures a Worker. The zero value works.
@@ -40,6 +42,8 @@ type WorkerConfig struct {
 	Sweep time.Duration
 	// Grace is how long handlers may go on after a stop. Default 10 s.
 	Grace time.Duration
+	// Takeover is that of each queue which does not say. The zero value: Fast for one-shot tasks, Strict for persistent ones.
+	Takeover Takeover
 	// Capacity is the worker's weight where work is shared out. Default 1.
 	Capacity int
 	// Labels are shown where workers are listed.
@@ -70,6 +74,9 @@ func (c WorkerConfig) withDefaults() (WorkerConfig, error) {
 	if c.Capacity == 0 {
 		c.Capacity = 1
 	}
+	if err := c.Takeover.check(); err != nil {
+		return refuse("%w", err)
+	}
 	switch {
 	case c.Sweep < 2*time.Millisecond:
 		return refuse("Sweep: %v is below 2ms", c.Sweep)
@@ -93,6 +100,12 @@ func (c WorkerConfig) withDefaults() (WorkerConfig, error) {
 		}
 		if q.Limit < 0 {
 			return refuse("Queues: the Limit of queue %q is %d, below 0", name, q.Limit)
+		}
+		if q.Takeover == 0 {
+			q.Takeover = c.Takeover
+		}
+		if err := q.Takeover.check(); err != nil {
+			return refuse("Queues: queue %q: %w", name, err)
 		}
 		if q.Hold, err = q.Hold.withDefaults(q.Persistent); err != nil {
 			return refuse("Queues: queue %q: %w", name, err)

@@ -43,10 +43,18 @@
 // having returned before the new one begins. A handler that returns gives the task back with a delay; ErrDone or Finish
 // ends it. Mesh.Reconcile makes the tasks of a queue equal to a list, Mesh.Locate tells who holds one.
 //
-// By default only the lapse lets a peer take over. With Hold.Takeover Fast the end of a process does, as the server sees it,
-// within about half a second. There two can hold at once in one case: the connection by which the server sees a worker is ended
+// # Takeover
+//
+// The lapse always lets a peer take over. Where Takeover is Fast the end of a process does too, as the server sees it: within
+// about half a second. It is the default of one-shot tasks, and persistent ones can ask for it.
+//
+// Two can hold a persistent task that is taken over Fast in one case: the connection by which the server sees a worker is ended
 // by the server or on the way, and the news of that is lost. It lasts until a ping goes unanswered, 2.45 s at most, and no
 // longer than the lease. Process.Valid sees every other case.
+//
+// A one-shot task goes on when that connection is lost, as it may run twice anyway. If it cannot be restored within 300 ms a peer
+// may run the task too, until the first worker hears of it: by its next look, a second later, or the end of its lease.
+// Process.Valid is false from the first instant, and Finish answers true to one of them only. Takeover: Strict rules it out.
 //
 // # Two levels
 //
@@ -66,7 +74,7 @@
 // # Who owns which goroutine
 //
 // A Mesh owns its listener's, from the first Listener or Start until Close. A Worker owns one that tends it; each
-// incarnation three (lease, looks, supervision), with a Fast queue four more (presence, watch), and each open queue two (dispatcher, settler), all of which have ended when
+// incarnation three (lease, looks, supervision), four more where a queue is taken over Fast (presence, watch), and each open queue two (dispatcher, settler), all of which have ended when
 // Run, Fail or Close returns. A handler runs in a goroutine of its own that cannot be ended from outside: one that ignores
 // its context is named in the log, and keeps its slot until it returns.
 package worqr

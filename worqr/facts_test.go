@@ -53,7 +53,10 @@ func ended(t testing.TB, ctx context.Context) error {
 // patient is a worker that does nothing by itself for minutes: no beat, no look and no round changes a key or hides a
 // wake-up that was lost.
 func patient() worqr.WorkerConfig {
-	return worqr.WorkerConfig{Beat: 3 * time.Minute, Lapse: 10 * time.Minute, Margin: time.Second, Sweep: time.Hour, Grace: 5 * time.Second}
+	return worqr.WorkerConfig{
+		Beat: 3 * time.Minute, Lapse: 10 * time.Minute, Margin: time.Second, Sweep: time.Hour, Grace: 5 * time.Second,
+		Takeover: worqr.Strict, // nor does it watch
+	}
 }
 
 // steady is a worker that does not lapse on a busy machine, and yet within a test.

@@ -3,6 +3,7 @@ package worqr_test
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,7 +46,9 @@ func content(t testing.TB, c redis.Conn, ns string) map[string]string {
 	t.Helper()
 	s := snapshot(t, c, ns)
 	maps.DeleteFunc(s, func(key, _ string) bool {
-		return strings.HasSuffix(key, "}:mesh") || strings.HasSuffix(key, "}:sweep") || strings.HasSuffix(key, "}:rota")
+		return slices.ContainsFunc([]string{"mesh", "sweep", "rota", "watch", "deputy", "present"}, func(part string) bool {
+			return strings.HasSuffix(key, "}:"+part)
+		})
 	})
 	return s
 }
@@ -121,7 +124,9 @@ func TestEverythingButEnqueueGoesOnOnAFullRedis(t *testing.T) {
 	peer.Hooks.OnReclaim = func(_, _ string, n int) { reclaimed <- n }
 	a := start(t, m, peer, "q", "other")
 	first, second, third, x := take(t, a, "q"), take(t, a, "q"), take(t, a, "q"), take(t, a, "other")
-	doomed := start(t, dying, steady(), "q")
+	frail := steady()
+	frail.Takeover = worqr.Strict // so that nothing of it is left then
+	doomed := start(t, dying, frail, "q")
 	take(t, doomed, "q") // t3
 	take(t, doomed, "q") // t4
 	b := start(t, m, peer)
@@ -170,6 +175,7 @@ func TestEverythingButEnqueueGoesOnOnAFullRedis(t *testing.T) {
 	if n := receive(t, "the reclaim", reclaimed); n != 2 {
 		t.Errorf("%d processes were reclaimed, want 2", n)
 	}
+	redistest.Eventually(t, soon, "its registration has ended", func() bool { workers, err := m.Workers(ctx); return err == nil && len(workers) <= 2 })
 	want(t, "tasks", waiting(t, m, "q"), []string{"t3", "t4", "t1", "t5", "t6", "t7", "t8", "t10", "t11", "t2"})
 	full()
 	if !a.Alive() || !b.Alive() || a.ID() != ids[0] || b.ID() != ids[1] { // a whole lapse later

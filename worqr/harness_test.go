@@ -44,10 +44,11 @@ func openAt(t testing.TB, url string, cfg worqr.Config) *worqr.Mesh {
 	return m
 }
 
-// quick is a worker with a short lapse, so that tests of deaths are short.
+// quick is a worker with a short lapse, which is what its peers wait for, so that tests of deaths are short.
 func quick() worqr.WorkerConfig {
 	return worqr.WorkerConfig{
-		Beat: 100 * time.Millisecond, Lapse: 500 * time.Millisecond, Sweep: 100 * time.Millisecond, Grace: 5 * time.Second,
+		Takeover: worqr.Strict,
+		Beat:     100 * time.Millisecond, Lapse: 500 * time.Millisecond, Sweep: 100 * time.Millisecond, Grace: 5 * time.Second,
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 // Hold says how the tasks of a persistent queue are held. The zero value works. Workers of one queue have the same, but for
 // StartRate; during a rollout the one that plans a round decides.
 type Hold struct {
-	// Takeover says what lets a peer take over. The zero value: only the lapse does.
-	Takeover Takeover
 	// MakeBeforeBreak: who receives a task that moves begins before its holder ends, and the holder ends when
 	// Process.Ready was called, or a Lapse later. For what may run twice for a moment.
 	MakeBeforeBreak bool
@@ -25,14 +23,6 @@ type Hold struct {
 	GroupRate float64
 }
 
-// Takeover says what lets a peer take over the tasks of a worker that died.
-type Takeover int
-
-const (
-	Strict Takeover = iota // its lapse: no two hold a task
-	Fast                   // also the end of its process, as the server sees it: within about half a second; see the package's words
-)
-
 // withDefaults fills the zero values and checks the rest.
 func (h Hold) withDefaults(persistent bool) (Hold, error) {
 	if h.MoveRate == 0 {
@@ -41,22 +31,17 @@ func (h Hold) withDefaults(persistent bool) (Hold, error) {
 	if h.Settle == 0 {
 		h.Settle = 2 * time.Second
 	}
-	rate := func(name string, r float64) error {
-		if !(r >= 0 && r <= 1e6) { // so that NaN is refused
-			return fmt.Errorf("in Hold: %s: %v is not from 0 to a million per second", name, r)
-		}
-		return nil
-	}
-	for name, r := range map[string]float64{"MoveRate": h.MoveRate, "StartRate": h.StartRate, "GroupRate": h.GroupRate} {
-		if err := rate(name, r); err != nil {
-			return h, err
+	for _, rate := range []struct {
+		name   string
+		perSec float64
+	}{{"MoveRate", h.MoveRate}, {"StartRate", h.StartRate}, {"GroupRate", h.GroupRate}} {
+		if !(rate.perSec >= 0 && rate.perSec <= 1e6) { // so that NaN is refused
+			return h, fmt.Errorf("in Hold: %s: %v is not from 0 to a million per second", rate.name, rate.perSec)
 		}
 	}
 	switch {
 	case h.Settle < 0:
 		return h, fmt.Errorf("in Hold: Settle: %v is below 0", h.Settle)
-	case h.Takeover != Strict && h.Takeover != Fast:
-		return h, fmt.Errorf("in Hold: Takeover: %d is neither Strict nor Fast", h.Takeover)
 	case h.GroupRate > 0 && h.Group == nil:
 		return h, fmt.Errorf("in Hold: GroupRate: without Group no task has an upstream")
 	case h.MakeBeforeBreak && !persistent:

@@ -7,7 +7,7 @@ type Hooks struct {
 	OnLapse   func(worker string, cause error)           // its processes may belong to others; it joins again
 	OnTake    func(p *Process)                           // a task has come into its hands
 	OnSettle  func(p *Process, result string, err error) // "done", "dropped" or "gone"; or why it is not known
-	OnReclaim func(worker, queue string, returned int)   // it put back what a dead peer held
+	OnReclaim func(worker, queue string, returned int)   // it put back what a dead peer held, or so much of that
 	OnReady   func()                                     // the notifications are subscribed, again too
 	OnError   func(err error)                            // what nobody can be given; the worker goes on
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/worqr/worqr-go/heartbeat"
-	"github.com/worqr/worqr-go/internal/presence"
 )
 
 // life is one incarnation of a worker: from a join to its lapse or its leave. Its id is never used again.
@@ -27,16 +26,15 @@ type life struct {
 	ctx   context.Context // what is in hand descends from it; ends with ErrLapsed, or ErrStopping after the last return
 	end   context.CancelCauseFunc
 
+	attendance
+
 	joined  time.Time
-	before  string         // the id of the incarnation before, "": none
-	beats   line           // used by the lease only
-	line    *presence.Line // nil: no queue is taken over Fast
-	unseen  atomic.Bool    // the server does not count its subscription
-	back    chan struct{}  // a flag: the line is up, or unseen
-	mine    atomic.Bool    // a beat has claimed the next round
-	rounds  atomic.Bool    // a round is under way
-	failing atomic.Bool    // the last round failed: the next is better claimed by a peer
-	claimed atomic.Int64   // when a beat last saw it claimed, by whomever
+	before  string       // the id of the incarnation before, "": none
+	beats   line         // used by the lease only
+	mine    atomic.Bool  // a beat has claimed the next round
+	rounds  atomic.Bool  // a round is under way
+	failing atomic.Bool  // the last round failed: the next is better claimed by a peer
+	claimed atomic.Int64 // when a beat last saw it claimed, by whomever
 
 	soon   chan struct{} // a look or a round is wanted before its time
 	sooner chan struct{}
@@ -68,8 +66,10 @@ func (w *Worker) join(ctx context.Context) error {
 	}
 	l := &life{
 		w: w, id: id.String(), beats: line{dial: w.mesh.dial}, members: map[string]*membership{},
-		looks: map[*membership]bool{}, soon: make(chan struct{}, 1), sooner: make(chan struct{}, 1), back: make(chan struct{}, 1),
+		looks: map[*membership]bool{}, soon: make(chan struct{}, 1), sooner: make(chan struct{}, 1),
 	}
+	l.stopWatching = func() {}
+	l.back, l.vacant = make(chan struct{}, 1), make(chan struct{}, 1)
 	beat := heartbeat.Config{Every: w.cfg.Beat, TTL: w.cfg.Lapse, Margin: w.cfg.Margin}
 	if l.lease, err = heartbeat.New(beat, l.beat); err != nil {
 		return err
@@ -96,8 +96,12 @@ func (w *Worker) join(ctx context.Context) error {
 	case <-l.lease.Begun():
 	case <-l.lease.Context().Done():
 	}
-	if w.wantsFast() {
-		if err := l.attend(running); err != nil {
+	if wanted, held := w.wantsFast(); wanted {
+		ping := lazyPing
+		if held {
+			ping = 0 // the default
+		}
+		if err := l.attend(running, ping); err != nil {
 			w.hooks.error(failed(err, "attend as worker %s", l.id)) // takeover stays Strict
 		}
 	}
@@ -158,6 +162,9 @@ func (l *life) beat(ctx context.Context) error {
 	if answer[1] == 1 {
 		l.mine.Store(true)
 		signal(l.sooner)
+	}
+	if len(answer) > 3 && answer[3] == 0 {
+		signal(l.vacant)
 	}
 	signal(l.soon)
 	return nil

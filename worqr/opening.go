@@ -136,7 +136,7 @@ func (l *life) giveUp(ctx context.Context, m *membership) error {
 			return err
 		}
 	}
-	if _, err := l.w.mesh.reclaim(ctx, m.station.name, m.id, "drain", 0); err != nil {
+	if _, _, err := l.w.mesh.reclaim(ctx, m.station.name, m.id, "drain", 0); err != nil {
 		return err
 	}
 	if cur := m.station.membership(); cur != nil && cur.life == l && !cur.ended() {

@@ -31,8 +31,8 @@ func TestPersistentBadConfigurationIsRefused(t *testing.T) {
 		"GroupRate below 0":       {under(worqr.Hold{GroupRate: -3, Group: group}), []string{"q", "GroupRate", "-3"}},
 		"GroupRate without Group": {under(worqr.Hold{GroupRate: 3}), []string{"q", "GroupRate", "Group"}},
 		"Settle below 0":          {under(worqr.Hold{Settle: -1}), []string{"q", "Settle", "-1"}},
-		"Takeover unknown":        {under(worqr.Hold{Takeover: 7}), []string{"q", "Takeover", "7"}},
-		"Takeover below 0":        {under(worqr.Hold{Takeover: -1}), []string{"q", "Takeover", "-1"}},
+		"Takeover unknown":        {takenOver(7), []string{"q", "Takeover", "7"}},
+		"Takeover below 0":        {takenOver(-1), []string{"q", "Takeover", "-1"}},
 		"no handler":              {by(nil), []string{"q", "Handler"}},
 	} {
 		cfg := f.config("a", c.set)
@@ -46,8 +46,8 @@ func TestPersistentBadConfigurationIsRefused(t *testing.T) {
 		}
 		says(t, name, err, worqr.ErrConfig, c.parts...)
 	}
-	if _, err := f.mesh.NewWorker(f.config("a", weight(share.MaxWeight), under(worqr.Hold{
-		MoveRate: 0.5, StartRate: 0.1, GroupRate: 1000, Group: group, Settle: time.Minute, MakeBeforeBreak: true, Takeover: worqr.Fast,
+	if _, err := f.mesh.NewWorker(f.config("a", weight(share.MaxWeight), takenOver(worqr.Fast), under(worqr.Hold{
+		MoveRate: 0.5, StartRate: 0.1, GroupRate: 1000, Group: group, Settle: time.Minute, MakeBeforeBreak: true,
 	}))); err != nil {
 		t.Errorf("a good configuration: %v", err)
 	}

@@ -90,6 +90,9 @@ func atMost(n int) setting { return func(_ *worqr.WorkerConfig, q *worqr.Queue) 
 func under(h worqr.Hold) setting {
 	return func(_ *worqr.WorkerConfig, q *worqr.Queue) { q.Hold = h }
 }
+func takenOver(how worqr.Takeover) setting {
+	return func(_ *worqr.WorkerConfig, q *worqr.Queue) { q.Takeover = how }
+}
 func by(h worqr.HandlerFunc) setting {
 	return func(_ *worqr.WorkerConfig, q *worqr.Queue) { q.Handler = h }
 }

@@ -47,7 +47,7 @@ type station struct {
 type slot struct{ failures int }
 
 func newStation(name string, q Queue) *station {
-	st := &station{name: name, handler: q.Handler, limit: q.Limit, fast: q.Hold.Takeover == Fast, freed: make(chan struct{}, 1)}
+	st := &station{name: name, handler: q.Handler, limit: q.Limit, fast: q.fast(), freed: make(chan struct{}, 1)}
 	if q.Persistent {
 		st.hold = newKeeping(q.Hold)
 	}

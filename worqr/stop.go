@@ -79,6 +79,7 @@ func (w *Worker) leave(l *life, lastCall ending) error {
 	if err == nil && !l.closeRest(last) {
 		err = errors.New("a queue could not be closed")
 	}
+	l.stopWatching()
 	if err == nil && l.ctx.Err() == nil {
 		if _, err = w.mesh.mesh(last, leaveScript, l.id, "left"); err == nil {
 			w.hooks.leave(l.id)

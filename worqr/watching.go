@@ -14,6 +14,8 @@ import (
 const (
 	watchEvery = 100 * time.Millisecond // between two looks of the one worker that watches the others
 	watchClaim = 4 * watchEvery         // for so long it is the one
+	watchRest  = time.Second            // between two looks of one that is alone, or had no answer
+	watchIdle  = time.Minute            // between two questions of who is told by beats when to ask
 )
 
 // watching watches the presence of the peers when nobody else does, and takes over from those that are gone.
@@ -21,83 +23,125 @@ func (l *life) watching(ctx context.Context) {
 	var rescues rescuers
 	defer rescues.Wait()
 	var watch *presence.Watch
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for pause := time.Duration(0); ; {
-		if sleep(ctx, pause) != nil {
+		timer.Reset(pause)
+		select {
+		case <-ctx.Done():
 			return
+		case <-timer.C:
+		case <-l.vacant:
 		}
 		sent := time.Now()
-		watched, mine, rows, err := l.present(ctx)
+		look, err := l.present(ctx)
 		received := time.Now()
+		l.watcher.Store(err == nil && look.role != "")
 		switch {
 		case err != nil:
 			if ctx.Err() == nil {
 				l.w.hooks.error(failed(err, "watch the presence of the workers"))
 			}
-			watch, pause = nil, jitter(watchClaim)
-		case !mine:
-			// The more there are, the less often each asks, so that all of them cost the same.
-			watch, pause = nil, jitter(max(3*watchEvery, time.Duration(watched)*watchEvery/3))
+			watch, pause = nil, jitter(watchRest)
+		case look.role == "deputy":
+			watch, pause = nil, max(look.left, 10*time.Millisecond)+5*time.Millisecond // so that it has ended
+		case look.role == "":
+			watch, pause = nil, jitter(watchIdle)
 		default:
 			if watch == nil {
 				if watch, err = presence.NewWatch(presence.WatchConfig{Self: l.id, Every: watchEvery}); err != nil {
 					panic(err) // constants
 				}
 			}
-			findings := watch.Look(sent, received, rows)
+			findings := watch.Look(sent, received, l.noted(look.rows))
 			for _, id := range rescues.done() {
 				watch.Taken(id)
 			}
-			for _, dead := range findings.Dead {
-				rescues.begin(dead.ID, func() bool { return l.w.rescue(ctx, dead) })
+			rescues.begin(findings.Dead, func(dead []presence.Suspect) []string { return l.w.rescue(ctx, dead) })
+			if pause = findings.Next; look.watched < 2 {
+				pause = jitter(watchRest) // there is nobody else
 			}
-			pause = findings.Next
 		}
 	}
+}
+
+// noted tells of which workers this one may believe that the server counted them before. When Redis was restarted all of them
+// come back one after the other, the judge among them: it has to see each one first, or those that are late would seem gone.
+func (l *life) noted(rows []presence.Row) []presence.Row {
+	restored := l.restored.Load()
+	for i := range rows {
+		rows[i].Appeared = restored == nil || time.Since(*restored) > l.w.cfg.Lapse
+	}
+	return rows
+}
+
+// presences is what one look says.
+type presences struct {
+	watched int
+	role    string        // "watcher", "deputy", or "" for none of them
+	left    time.Duration // until the watcher's claim ends
+	rows    []presence.Row
 }
 
 // present asks who is present.
-func (l *life) present(ctx context.Context) (watched int, mine bool, rows []presence.Row, err error) {
+func (l *life) present(ctx context.Context) (p presences, err error) {
 	answer, err := redis.Values(l.w.mesh.mesh(ctx, watchScript, l.id, watchClaim.Milliseconds()))
 	if err != nil {
-		return 0, false, nil, err
+		return p, err
 	}
-	fields, err := redis.Scan(answer, &watched, &mine)
+	var left int64
+	fields, err := redis.Scan(answer, &p.watched, &p.role, &left)
 	if err != nil {
-		return 0, false, nil, err
+		return p, err
 	}
+	p.left = time.Duration(left) * time.Millisecond
 	for field := range slices.Chunk(fields, 3) {
-		row := presence.Row{Appeared: true}
+		var row presence.Row
 		if _, err := redis.Scan(field, &row.ID, &row.Subscribers, &row.Ends); err != nil {
-			return 0, false, nil, err
+			return p, err
 		}
-		rows = append(rows, row)
+		p.rows = append(p.rows, row)
 	}
-	return watched, mine, rows, nil
+	return p, nil
 }
 
-// rescue takes over from a worker that is not present any more what may be taken over Fast, and answers whether all of it is.
-func (w *Worker) rescue(ctx context.Context, s presence.Suspect) bool {
-	alive := false
-	err := w.eachMembership(ctx, s.ID, func(at place) error {
-		said, err := redis.String(w.mesh.queue(ctx, rescueScript, at.queue, at.membership, w.mesh.keys.mesh()+":worker:"+s.ID, s.Ends))
-		if err != nil || said != "OK" {
+// rescue takes over from workers that are not present any more what may be taken over Fast, and answers from whom all of it
+// is. All are fenced first, so that what they held of one queue comes back in one order.
+func (w *Worker) rescue(ctx context.Context, dead []presence.Suspect) (taken []string) {
+	fenced := map[string][]place{}
+	for _, s := range dead {
+		alive := false
+		err := w.eachMembership(ctx, s.ID, func(at place) error {
+			said, err := redis.String(w.mesh.queue(ctx, rescueScript, at.queue, at.membership, w.mesh.keys.mesh()+":worker:"+s.ID, s.Ends))
+			if err == nil && said == "OK" {
+				fenced[s.ID] = append(fenced[s.ID], at)
+			}
 			alive = alive || said == "ALIVE"
 			return err
+		})
+		if err == nil && !alive {
+			taken = append(taken, s.ID)
+		} else if err != nil && ctx.Err() == nil {
+			w.hooks.error(failed(err, "take over from worker %s", s.ID))
 		}
-		n, err := w.mesh.reclaim(ctx, at.queue, at.membership, "death", presence.JudgeGrace)
-		if err == nil {
-			w.hooks.reclaim(s.ID, at.queue, n)
-			w.log.Info().Str("worker", s.ID).Str("queue", at.queue).Int("returned", n).Msg("worqr: taken over from a worker that is gone")
-		}
-		return err
-	})
-	if err != nil && ctx.Err() == nil {
-		w.hooks.error(failed(err, "take over from worker %s", s.ID))
 	}
-	return err == nil && !alive
+	for id, places := range fenced {
+		for _, at := range places {
+			n, _, err := w.mesh.reclaim(ctx, at.queue, at.membership, "death", presence.JudgeGrace)
+			if err != nil && ctx.Err() == nil {
+				w.hooks.error(failed(err, "take over queue %q from worker %s", at.queue, id))
+			}
+			if err != nil {
+				continue // takers complete it
+			}
+			w.hooks.reclaim(id, at.queue, n)
+			w.log.Info().Str("worker", id).Str("queue", at.queue).Int("returned", n).Msg("worqr: taken over from a worker that is gone")
+		}
+	}
+	return taken
 }
 
-// rescuers take over from several workers at a time, so that the watch goes on meanwhile.
+// rescuers take over from workers while the watch goes on.
 type rescuers struct {
 	sync.WaitGroup
 	mu      sync.Mutex
@@ -105,24 +149,28 @@ type rescuers struct {
 	ended   []string
 }
 
-func (r *rescuers) begin(id string, rescue func() bool) {
+// begin rescues from those from whom nobody does yet.
+func (r *rescuers) begin(dead []presence.Suspect, rescue func([]presence.Suspect) []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.running[id] {
+	dead = slices.DeleteFunc(dead, func(s presence.Suspect) bool { return r.running[s.ID] })
+	if len(dead) == 0 {
 		return
 	}
 	if r.running == nil {
 		r.running = map[string]bool{}
 	}
-	r.running[id] = true
+	for _, s := range dead {
+		r.running[s.ID] = true
+	}
 	r.Go(func() {
-		all := rescue()
+		taken := rescue(dead)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		delete(r.running, id)
-		if all {
-			r.ended = append(r.ended, id)
+		for _, s := range dead {
+			delete(r.running, s.ID)
 		}
+		r.ended = append(r.ended, taken...)
 	})
 }
 

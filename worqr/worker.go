@@ -34,6 +34,7 @@ type Worker struct {
 	tasks    sync.WaitGroup // the tending goroutine
 	poke     chan struct{}  // something has changed: tend
 
+	unseen     atomic.Bool   // it was said that the server does not count the presence subscription
 	connection atomic.Uint64 // of the notifications, when they were last ready
 
 	mu        sync.Mutex

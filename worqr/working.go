@@ -80,7 +80,7 @@ func (w *Worker) station(queue string) (*station, error) {
 	}
 	st := w.stations[queue]
 	if st == nil {
-		st = newStation(queue, w.cfg.Queues[queue])
+		st = newStation(queue, w.cfg.queue(queue))
 		w.stations[queue] = st
 	}
 	return st, nil

@@ -114,8 +114,8 @@ func (h *holder) say(format string, args ...any) {
 func (h *holder) config() worqr.WorkerConfig {
 	at, queues := h.setup.Timing, map[string]worqr.Queue{}
 	for _, name := range h.setup.Queues {
-		queues[name] = worqr.Queue{Handler: worqr.HandlerFunc(h.hold), Persistent: true, Limit: h.setup.Limit, Hold: worqr.Hold{
-			Takeover: h.setup.Takeover, Settle: at.Settle, MoveRate: h.setup.MoveRate, StartRate: h.setup.StartRate,
+		queues[name] = worqr.Queue{Handler: worqr.HandlerFunc(h.hold), Persistent: true, Limit: h.setup.Limit, Takeover: h.setup.Takeover, Hold: worqr.Hold{
+			Settle: at.Settle, MoveRate: h.setup.MoveRate, StartRate: h.setup.StartRate,
 			GroupRate: h.setup.GroupRate, Group: func(task []byte) string { return string(task[len(task)-1:]) },
 		}}
 	}

@@ -45,7 +45,7 @@ func virtual() world {
 	}
 	return world{
 		url: "redis://embedded/0", namespace: "model", reach: server.DialNet, virtual: true, mortal: true,
-		worker: worqr.WorkerConfig{Beat: time.Second, Lapse: 3 * time.Second, Sweep: time.Second},
+		worker: worqr.WorkerConfig{Takeover: worqr.Strict, Beat: time.Second, Lapse: 3 * time.Second, Sweep: time.Second},
 		now:    time.Now, settle: synctest.Wait, pass: pass,
 		poll: func(within time.Duration, fact func() bool) bool {
 			synctest.Wait()

@@ -40,22 +40,22 @@ func (s *step) putback(budget int, fenced string) (want []string, back, dropped 
 
 func (s *step) reclaim() error {
 	m, budget := s.command.args[0], int(integer(s.command.args[1]))
-	fenced := ""
+	fenced, was := "", "0"
 	if _, is := s.before.members[m]; is {
-		fenced = m
+		fenced, was = m, "1"
 	}
 	want, back, dropped, err := s.putback(budget, fenced)
 	if err != nil {
 		return err
 	}
-	if len(s.reply.words) != 3 {
+	if len(s.reply.words) != 4 {
 		return fmt.Errorf("it answered %v", s.reply)
 	}
 	more := "0"
 	if s.after.returning[m] {
 		more = "1"
 	}
-	if told := []string{fmt.Sprint(back), fmt.Sprint(dropped), more}; !slices.Equal(told, s.reply.words) {
+	if told := []string{fmt.Sprint(back), fmt.Sprint(dropped), more, was}; !slices.Equal(told, s.reply.words) {
 		return fmt.Errorf("it answered %v, want %v", s.reply.words, told)
 	}
 	if _, is := s.after.members[m]; is {

@@ -14,7 +14,8 @@ type Line struct {
 	made    time.Time
 	running atomic.Bool
 	resets  atomic.Uint64
-	changed chan struct{}         // has something after a Reset
+	doubts  atomic.Uint64         // calls of Renew
+	changed chan struct{}         // has something after a Reset or Renew
 	present atomic.Pointer[grant] // what Up answers for; nil: nothing
 	kernel  atomic.Bool
 }
@@ -59,6 +60,16 @@ func (l *Line) Kernel() bool { return l.kernel.Load() }
 // that was noticed before is told before that.
 func (l *Line) Reset() {
 	l.resets.Add(1)
+	l.change()
+}
+
+// Renew replaces the connection: somebody else says that the server does not count it, whatever is known here.
+func (l *Line) Renew() {
+	l.doubts.Add(1)
+	l.change()
+}
+
+func (l *Line) change() {
 	select {
 	case l.changed <- struct{}{}:
 	default:
@@ -111,6 +122,7 @@ type keeper struct {
 	*Line
 	tenure   tenure
 	reset    uint64 // the tenure began with it
+	heeded   uint64 // of the doubts
 	s        *session
 	counts   bool // s has been subscribed
 	failures int
@@ -138,6 +150,12 @@ func (r *keeper) look(ctx context.Context) time.Duration {
 		if r.s != nil && r.s.channel != r.cfg.Channel() {
 			r.s.drop(errMoved)
 			r.failures = 0
+		}
+	}
+	if doubts := r.doubts.Load(); doubts != r.heeded {
+		r.heeded = doubts
+		if r.s != nil {
+			r.s.drop(errDoubted)
 		}
 	}
 	done := r.s != nil && is(r.s.done) // one that ends after this is judged first, in the next look

@@ -60,6 +60,19 @@ func TestALossThatIsMendedInTime(t *testing.T) {
 	}
 }
 
+func TestRenewReplacesTheConnection(t *testing.T) {
+	r := run(t, redistest.Shared(t), Config{})
+	r.up()
+	for n := 1; n <= 3; n++ {
+		since := r.Since()
+		r.Renew()
+		redistest.Eventually(t, soon, "another subscription", func() bool { return r.Since().After(since) })
+		r.up()
+		r.told1(n+1, 0)
+		redistest.Eventually(t, soon, "one is counted", func() bool { return numsub(r.c, r.channel) == 1 })
+	}
+}
+
 // deaf dials so that nobody gets to know the socket, as the Dial of a pool does.
 func deaf(url string) func(context.Context) (redis.Conn, error) {
 	return func(context.Context) (redis.Conn, error) { return redis.DialURL(url) }

@@ -14,11 +14,15 @@ import (
 )
 
 var (
-	errSlow  = errors.New("the subscription took too long")
-	errDown  = errors.New("the connection does not stand any more")
-	errMoved = errors.New("another channel is wanted")
-	errOther = errors.New("the server ended the subscription")
+	errSlow    = errors.New("the subscription took too long")
+	errDown    = errors.New("the connection does not stand any more")
+	errMoved   = errors.New("another channel is wanted")
+	errDoubted = errors.New("the server may not count it")
+	errOther   = errors.New("the server ended the subscription")
 )
+
+// makingMost is how long a connection may take at most from before it is dialled until the server was seen to answer on it.
+const makingMost = 5 * time.Second
 
 // session is one connection, from before it is dialled. Instants are durations since the line was made.
 type session struct {
@@ -66,7 +70,7 @@ func (s *session) drop(why error) {
 
 // converse works until the connection ends, and answers why. All that it started has then ended.
 func (s *session) converse(ctx context.Context) error {
-	slow := time.AfterFunc(s.l.cfg.Silence, func() { s.cancel(errSlow) })
+	slow := time.AfterFunc(min(s.l.cfg.Silence, makingMost), func() { s.cancel(errSlow) })
 	defer slow.Stop()
 	caught := &capture{}
 	conn, err := s.l.cfg.Dial(context.WithValue(ctx, captureKey{}, caught))

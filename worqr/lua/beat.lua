@@ -6,7 +6,8 @@
 -- ARGV[2]  W
 -- ARGV[3]  T in milliseconds
 -- ARGV[4]  for how many milliseconds to claim the round, '0': not willing
--- Returns  {Redis's clock in microseconds, 1 when the round is W's now, 1 when it is claimed, by W or a peer}
+-- Returns  {Redis's clock in microseconds, 1 when the round is W's now, 1 when it is claimed, by W or a peer,
+--          how many of watcher and deputy there are}
 -- Errors   LOST  the heartbeat is gone: W has lapsed, for good
 -- Cost     O(1)
 -- Twice    renews twice; a claim of a late copy delays the next round by as long as it lasts.
@@ -22,4 +23,5 @@ if not claimed and ARGV[4] ~= '0' then
   redis.call('SET', KEYS[1] .. ':sweep', ARGV[2], 'PX', ARGV[4])
   claimed, mine = true, true
 end
-return {string.format('%.0f', tonumber(t[1]) * 1000000 + tonumber(t[2])), mine and '1' or '0', claimed and '1' or '0'}
+return {string.format('%.0f', tonumber(t[1]) * 1000000 + tonumber(t[2])), mine and '1' or '0', claimed and '1' or '0',
+  redis.call('EXISTS', KEYS[1] .. ':watch', KEYS[1] .. ':deputy')}

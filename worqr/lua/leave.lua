@@ -13,7 +13,10 @@ if ARGV[3] == 'reclaimed' and redis.call('EXISTS', p .. ':worker:' .. w) == 1 th
   return {err = 'ALIVE this worker has a heartbeat'}
 end
 local n = redis.call('SREM', p .. ':workers', w)
-redis.call('SREM', p .. ':present', w)
+redis.pcall('SREM', p .. ':present', w) -- whatever its type: only takeover depends on it
+for _, part in ipairs({':watch', ':deputy'}) do
+  if redis.pcall('GET', p .. part) == w then redis.call('DEL', p .. part) end
+end
 redis.call('DEL', p .. ':worker:' .. w, p .. ':workmap:' .. w, p .. ':info:' .. w)
 if n == 1 then redis.call('PUBLISH', ARGV[1] .. ':mesh', ARGV[3] .. ' ' .. w) end
 return n

@@ -8,7 +8,7 @@
 -- ARGV[5]  or none: why persistent tasks move: 'death', or else 'drain'
 -- ARGV[6]  of a death, how long ago in milliseconds the worker can have lived at most: a hold younger than that and a bit
 --          may have killed it; below 0: none has
--- Returns  {put back, dropped because cancelled, '1' while M is still returning: call again}
+-- Returns  {put back, dropped because cancelled, '1' while M is still returning: call again, '1' when M was a member}
 -- Cost     O(ARGV[4] + idle memberships woken)
 -- Twice    each process returns once.
 local m = ARGV[3]
@@ -20,7 +20,8 @@ newest()
 local hold = persistent()
 redis.call('HLEN', q .. ':fates')
 local held = redis.call('ZCARD', q .. ':processes:' .. m)
-if redis.call('HDEL', q .. ':workers', m) == 1 then
+local member = redis.call('HDEL', q .. ':workers', m)
+if member == 1 then
   redis.call('SREM', q .. ':idle', m)
   redis.call('HDEL', shares, m)
   redis.call('SREM', q .. ':fast', m)
@@ -34,13 +35,13 @@ local fates = q .. ':fates'
 if hold and redis.call('SISMEMBER', q .. ':returning', m) == 1 then
   redis.call('HSETNX', fates, m, (ARGV[5] or 'drain') .. ' ' .. num(young))
 end
-local back, dropped = putback(tonumber(ARGV[4]), hold and function(member, number, task, token, marks)
-  local why, since = string.match(redis.call('HGET', fates, member) or 'drain 0', '^(%a+) (%d+)$')
-  return letgo(member, number, task, token, why, marks, tonumber(since))
+local back, dropped = putback(tonumber(ARGV[4]), hold and function(one, number, task, token, marks)
+  local why, since = string.match(redis.call('HGET', fates, one) or 'drain 0', '^(%a+) (%d+)$')
+  return letgo(one, number, task, token, why, marks, tonumber(since))
 end)
 if hold then
-  for _, member in ipairs(redis.call('HKEYS', fates)) do
-    if redis.call('SISMEMBER', q .. ':returning', member) == 0 then redis.call('HDEL', fates, member) end
+  for _, one in ipairs(redis.call('HKEYS', fates)) do
+    if redis.call('SISMEMBER', q .. ':returning', one) == 0 then redis.call('HDEL', fates, one) end
   end
 end
 local still = redis.call('SISMEMBER', q .. ':returning', m)
@@ -53,4 +54,4 @@ else
   wake(still == 0 and math.min(redis.call('LLEN', q .. ':tasks'), 500) or back)
 end
 settleMarks()
-return {num(back), num(dropped), num(still)}
+return {num(back), num(dropped), num(still), num(member)}
