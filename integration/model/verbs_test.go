@@ -178,7 +178,7 @@ func (f *fleet) settle(h *handle, outcome string) {
 	}
 	f.expect("stop", call(ctx), h.model.stop(outcome))
 	if h.model.result == "dropped" {
-		h.unsure = f.losing == lostReply
+		h.unsure = h.unsure || f.losing == lostReply // also when it is settled again
 		f.tally.add("a stopped task was dropped", 1)
 	}
 }
