@@ -25,6 +25,9 @@ type recorder struct {
 	ns    string
 	began time.Time
 
+	// One fail at a time: what two dead hold comes back in one order, merged by its tokens, and the spec knows a fail as one step.
+	failing sync.Mutex
+
 	mu      sync.Mutex
 	history []porcupine.Operation
 	tasks   int
@@ -257,6 +260,8 @@ func (c *client) cancel(ctx context.Context) {
 
 // fail ends the client's worker: by itself, or by its id, and then waits until peers have put back what it held.
 func (c *client) fail(ctx context.Context) {
+	c.r.failing.Lock()
+	defer c.r.failing.Unlock()
 	id := c.worker.ID()
 	in, from := call{verb: fails, owner: c.r.owner(id)}, c.r.now()
 	if !c.mortal {
