@@ -15,20 +15,24 @@ help: ## show this
 demo: ## four workers hash a tree of files; one is killed, one is frozen; nothing is lost (DIR=another tree)
 	@DIR="$(DIR)" $(GO) run ./examples/mesh
 
-# One package at a time: some of them measure time, and each loads the machine.
+# Two packages measure time: nothing runs beside them.
 test: ## every test, on a real Redis
 	@scripts/redis
-	$(GO) test -p 1 -timeout 20m ./...
+	$(GO) test -p 1 -timeout 20m ./worqr ./integration
+	$(GO) test -p 3 -timeout 20m $$($(GO) list ./... | grep -vE '^[^/]+/[^/]+/[^/]+/(worqr|integration)$$')
 	cd bench && $(GO) test ./...
 	cd bench/adapter && $(GO) test ./...
 
 race: ## the concurrent packages under the race detector
 	@scripts/redis
-	$(GO) test -race -p 1 -short -timeout 20m ./worqr/... ./events/... ./heartbeat/... ./internal/...
+	$(GO) test -race -p 2 -short -timeout 20m ./worqr/... ./events/... ./heartbeat/... ./internal/...
 
 faults: ## random faults against persistent tasks (RUNS=1000, SEED=a number)
 	@scripts/redis
-	WORQR_FAULT_RUNS="$(RUNS)" WORQR_FAULT_SEED="$(SEED)" $(GO) test ./integration/faults -run 'TestFaults$$' -count=1 -timeout 120m -v
+	@mkdir -p .cache
+	@{ WORQR_FAULT_RUNS="$(RUNS)" WORQR_FAULT_SEED="$(SEED)" $(GO) test ./integration/faults -run 'TestFaults$$' -count=1 -timeout 120m -v; \
+		echo $$? > .cache/faults.exit; } | tee .cache/faults.log
+	@grep '^runs ' .cache/faults.log; exit $$(cat .cache/faults.exit)
 
 bench: ## this library beside its peers, into docs/benchmarks (QUICK=1: the ratios at 64 only, under 50 s)
 	@scripts/redis
