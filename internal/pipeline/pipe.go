@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -76,14 +77,21 @@ func (p *Pipe) Send(r Request) {
 }
 
 // pick answers the first wire whose answers come in time: few callers on one connection make larger batches than on two.
+// When none does, it is the one that has kept others waiting the least: one that is dead without a word is not chosen because
+// the other one is slow for a moment.
 func (p *Pipe) pick() *wire {
 	now := time.Now()
+	best, least := p.wires[0], time.Duration(math.MaxInt64)
 	for _, w := range p.wires {
-		if !w.slow(now) {
+		age := w.age(now)
+		if age <= slowAnswer {
 			return w
 		}
+		if age < least {
+			best, least = w, age
+		}
 	}
-	return p.wires[0]
+	return best
 }
 
 // Close ends the connections. What waits or is flying is answered with ErrClosed.

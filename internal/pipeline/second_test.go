@@ -46,17 +46,17 @@ func TestSecondConnection(t *testing.T) {
 		behind := do(p, t.Context(), "WHERE") // not slow yet: it waits behind it
 		pass(95 * time.Millisecond)
 		where("II")
-		// The second is slow too: the first it is.
+		// The second is slow too, but not for so long.
 		other := do(p, t.Context(), "SLEEP", "2s")
 		pass(100 * time.Millisecond)
 		both := do(p, t.Context(), "WHERE")
+		for want, r := range map[string]*request{"I": behind, "II": both} {
+			if v, err := redis.String(first((<-r.answers).parts())); err != nil || v != want {
+				t.Fatalf("answered by %s, %v, want %s", v, err, want)
+			}
+		}
 		if a := <-slow.answers; a.err != nil {
 			t.Fatal(a.err)
-		}
-		for _, r := range []*request{behind, both} {
-			if v, err := redis.String(first((<-r.answers).parts())); err != nil || v != "I" {
-				t.Fatalf("answered by %s, %v", v, err)
-			}
 		}
 		where("I") // the first has caught up
 		if a := <-other.answers; a.err != nil {
@@ -106,6 +106,23 @@ func TestOnlyOneConnection(t *testing.T) {
 		}
 		if a := <-slow.answers; a.err != nil || l.dialled.Load() != 1 {
 			t.Fatalf("%v, %d dials", a.err, l.dialled.Load())
+		}
+	})
+}
+
+// A first connection that is dead without a word gets nothing more, also not while the second is slow for a moment.
+func TestSecondSlowBesideADeadOne(t *testing.T) {
+	bubble(t, pipeline.Config{Timeout: 5 * time.Second}, served, func(t *testing.T, p *pipeline.Pipe, l *line) {
+		lost := do(p, t.Context(), "SILENCE")
+		pass(100 * time.Millisecond)
+		slow := do(p, t.Context(), "SLEEP", "50ms")
+		pass(30 * time.Millisecond)
+		echoes(t, p, "behind the slow one")
+		if a := <-slow.answers; a.err != nil {
+			t.Fatal(a.err)
+		}
+		if a := <-lost.answers; a.err == nil || !a.sent {
+			t.Fatalf("%+v", a)
 		}
 	})
 }

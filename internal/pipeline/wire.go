@@ -61,12 +61,15 @@ func (w *wire) add(r Request) bool {
 	return true
 }
 
-// slow tells that something here has waited for its answer too long.
-func (w *wire) slow(now time.Time) bool {
+// age tells for how long what was sent first has waited for its answer.
+func (w *wire) age(now time.Time) time.Duration {
 	w.mu.Lock()
 	l := w.link
 	w.mu.Unlock()
-	return l != nil && l.age(now) > slowAnswer
+	if l == nil {
+		return 0
+	}
+	return l.age(now)
 }
 
 // close refuses what comes from now on. The writer answers what waits, and ends.
