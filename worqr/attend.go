@@ -150,6 +150,14 @@ func (l *life) presenceBack() {
 	signal(l.back)
 }
 
+// recount makes a new presence connection when there is reason to believe that the server does not count the one that seems
+// to stand.
+func (l *life) recount() {
+	if l.line.Up() && time.Since(l.line.Since()) > presence.JudgeGrace {
+		l.line.Renew()
+	}
+}
+
 // presenceLost ends the holds that peers may take over now. They are given up here too, when their handlers have returned,
 // and their queues are opened again. One-shot tasks go on: they may be run twice anyway, and a restart of Redis would
 // end all of them. Who took them over is heard of by the next look, or when the connection is back.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/worqr/worqr-go/events"
-	"github.com/worqr/worqr-go/internal/presence"
 )
 
 // membership is one opening of a queue by one incarnation of the worker, and the processes that it holds there.
@@ -91,8 +90,8 @@ func (m *membership) fenced() {
 	if !m.life.lease.Valid() {
 		m.life.lapse(nil)
 	}
-	if line := m.life.line; m.fast && line.Up() && time.Since(line.Since()) > presence.JudgeGrace {
-		line.Renew() // perhaps the server does not count it any more: then nobody would notice before the next ping
+	if m.fast {
+		m.life.recount() // or nobody would notice before the next ping
 	}
 	m.end(ErrFenced)
 	m.life.w.change()

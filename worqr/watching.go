@@ -53,6 +53,9 @@ func (l *life) watching(ctx context.Context) {
 					panic(err) // constants
 				}
 			}
+			if slices.ContainsFunc(look.rows, func(r presence.Row) bool { return r.ID == l.id && r.Subscribers == 0 }) {
+				l.recount() // one that is not seen itself concludes nothing about others
+			}
 			findings := watch.Look(sent, received, l.noted(look.rows))
 			for _, id := range rescues.done() {
 				watch.Taken(id)
