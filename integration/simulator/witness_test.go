@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gomodule/redigo/redis"
@@ -26,20 +27,25 @@ func newWitness(t *testing.T, server *redistest.Server) *witness {
 	}
 	sub.Receive()
 	ended := make(chan struct{})
+	var over atomic.Bool
 	go func() {
 		defer close(ended)
 		for {
-			switch m := sub.Receive().(type) {
+			switch m := sub.ReceiveWithTimeout(0).(type) { // on a slow machine nothing may be finished for long
 			case redis.Message:
 				ns, _, _ := strings.Cut(m.Channel, "@")
 				_, task, _ := strings.Cut(string(m.Data), "\n")
 				w.add(ns, task)
 			case error:
+				if !over.Load() {
+					t.Errorf("the witness hears no more: %v", m)
+				}
 				return
 			}
 		}
 	}()
 	t.Cleanup(func() {
+		over.Store(true)
 		conn.Close()
 		<-ended
 	})
