@@ -39,7 +39,7 @@ func TestAFaultAtEveryBoundary(t *testing.T) {
 				name = fmt.Sprintf("%s/%d: %s", o.name, at, f.name)
 			}
 			t.Run(name, func(t *testing.T) {
-				b := &boundary{fault: f, at: at, gate: o.gate, ignored: map[string]bool{}}
+				b := &boundary{fault: f, at: at, gate: o.gate, after: o.after, ignored: map[string]bool{}}
 				for _, name := range o.ignored {
 					b.ignored[name] = true
 				}

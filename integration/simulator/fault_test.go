@@ -43,6 +43,9 @@ var faults = []fault{
 	{"the process dies while it is under way", redistest.Hold, death, true},
 }
 
+// firstFew is how many commands count of those that come again and again until an operation has something to do.
+const firstFew = 4
+
 // longOutage is how many commands of an operation an outage swallows.
 const longOutage = 6
 
@@ -53,6 +56,7 @@ type boundary struct {
 	at      int             // the number of the command, from 1; 0: none
 	ignored map[string]bool // commands that the operation does not send: they go on in the background
 	gate    string          // this command does not pass before arm
+	after   string          // before this command the first few count
 	died    func()          // called once, in a goroutine of its own
 
 	mu    sync.Mutex
@@ -60,6 +64,7 @@ type boundary struct {
 	open  bool // it was armed
 	dead  bool
 	fired bool
+	began bool     // the command has come of which `after` tells
 	out   int      // commands that the outage still swallows
 	names []string // the commands of the operation so far
 }
@@ -76,6 +81,10 @@ func (b *boundary) intercept(c redistest.Command) redistest.Action {
 		return redistest.CutBefore
 	}
 	if !b.counts(name) {
+		return redistest.Pass
+	}
+	b.began = b.began || name == b.after
+	if b.after != "" && !b.began && len(b.names) == firstFew && b.out == 0 {
 		return redistest.Pass
 	}
 	b.names = append(b.names, name)

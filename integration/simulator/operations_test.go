@@ -12,6 +12,7 @@ type operation struct {
 	ignored []string // commands that go on in the background
 	gate    string   // a command that is kept back until the operation begins
 	alone   bool     // the healthy peer comes afterwards only
+	after   string   // when it takes longer, more comes before this command: of that the first few count
 	prepare func(s *stage)
 	act     func(s *stage)
 }
@@ -141,7 +142,7 @@ var operations = []operation{
 			return s.w.ID() != id && s.w.Alive() || s.boundary.isDead()
 		})
 	}},
-	{name: "a reclaim", ignored: append(slices.Clone(background), "look"), gate: "sweep", alone: true, prepare: func(s *stage) {
+	{name: "a reclaim", ignored: append(slices.Clone(background), "look"), gate: "sweep", alone: true, after: "HGET", prepare: func(s *stage) {
 		s.store("t1", "t2", "t3", "t4", "t5")
 		s.supervises()
 		s.deadWith(4)
