@@ -205,9 +205,9 @@ func (l *life) finish() {
 	l.members = map[string]*membership{}
 	l.mu.Unlock()
 	for _, m := range members {
-		m.station.opening.Lock()
+		done, _ := m.station.alone(context.Background())
 		m.quit()
-		m.station.opening.Unlock()
+		done()
 	}
 }
 

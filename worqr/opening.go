@@ -13,8 +13,11 @@ import (
 
 // open makes this incarnation a member of a queue, unless it is.
 func (l *life) open(ctx context.Context, st *station) error {
-	st.opening.Lock()
-	defer st.opening.Unlock()
+	done, err := st.alone(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	for {
 		// Somebody may close a membership at the same time; what closes hundreds is over soon.
 		if err := l.openOnce(ctx, st); !errors.Is(err, errStale) || ctx.Err() != nil {
@@ -99,8 +102,8 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 // close ends the membership of a queue. Handlers may go on while ctx lasts; then their contexts end, and they have the
 // last call to return. What is then not settled goes back to the front.
 func (l *life) close(ctx context.Context, lastCall ending, st *station) error {
-	st.opening.Lock()
-	defer st.opening.Unlock()
+	done, _ := st.alone(context.Background())
+	defer done()
 	m := st.membership()
 	if m == nil || m.life != l || m.quitted {
 		return nil
@@ -174,9 +177,9 @@ func (l *life) closeRest(ctx context.Context) bool {
 		if l.ctx.Err() != nil {
 			break // peers do it
 		}
-		m.station.opening.Lock()
+		done, _ := m.station.alone(context.Background())
 		err := l.giveUp(ctx, m)
-		m.station.opening.Unlock()
+		done()
 		if err != nil && l.ctx.Err() == nil {
 			still = append(still, m)
 		}

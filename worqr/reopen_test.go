@@ -49,3 +49,46 @@ func TestAnOverstayingHandlerKeepsItsTaskOverAReopen(t *testing.T) {
 		t.Errorf("%d held it at once", n)
 	}
 }
+
+// A StartWork waits for what a StopWork drains no longer than its context, and the queue is opened when the handlers have
+// returned. Who waits for that holds up no join after a lapse.
+func TestStartWorkWaitsForADrainAsLongAsItsContext(t *testing.T) {
+	for name, lapses := range map[string]bool{"it lives": false, "it lapses": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, proxy := mortal(t, redistest.Namespace(t))
+			started, release := make(chan struct{}, 2), make(chan struct{})
+			cfg := quick()
+			cfg.Grace = time.Minute
+			cfg.Queues = map[string]worqr.Queue{"q": {Limit: 1, Handler: worqr.HandlerFunc(func(context.Context, *worqr.Process) error {
+				started <- struct{}{}
+				<-release
+				return nil
+			})}}
+			w, _ := run(t, m, cfg)
+			enqueue(t, m, "q", "one")
+			receive(t, "the start of a handler", started)
+			stopped := make(chan error, 1)
+			go func() { stopped <- w.StopWork(t.Context(), "q") }()
+			redistest.Eventually(t, soon, "it drains", func() bool { _, err := w.Take(t.Context(), "q"); return errors.Is(err, worqr.ErrNotWorking) })
+			short, done := context.WithTimeout(t.Context(), 20*time.Millisecond)
+			defer done()
+			if err := w.StartWork(short, "q"); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("StartWork: %v, want the end of its context", err)
+			}
+			if lapses {
+				before := w.ID()
+				proxy.Refuse(true)
+				redistest.Eventually(t, soon, "it lapses", func() bool { return !w.Alive() })
+				proxy.Refuse(false)
+				redistest.Eventually(t, soon, "it joins again", func() bool { return w.Alive() && w.ID() != before })
+			}
+			close(release)
+			if err := receive(t, "the end of StopWork", stopped); err != nil {
+				t.Errorf("StopWork: %v", err)
+			}
+			enqueue(t, m, "q", "two")
+			receive(t, "the start of a handler after StartWork", started)
+		})
+	}
+}

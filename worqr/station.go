@@ -1,6 +1,7 @@
 package worqr
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,7 +30,7 @@ type station struct {
 	hold    *keeping // nil: one-shot tasks
 	fast    bool     // peers may take over as soon as its worker is not present
 
-	opening sync.Mutex // held while a membership is made or ended
+	opening chan struct{} // holds one token while a membership is made or ended
 
 	mu      sync.Mutex
 	open    *membership // the present one, also when it has ended
@@ -47,7 +48,7 @@ type station struct {
 type slot struct{ failures int }
 
 func newStation(name string, q Queue) *station {
-	st := &station{name: name, handler: q.Handler, limit: q.Limit, fast: q.fast(), freed: make(chan struct{}, 1)}
+	st := &station{name: name, handler: q.Handler, limit: q.Limit, fast: q.fast(), opening: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
 	if q.Persistent {
 		st.hold = newKeeping(q.Hold)
 	}
@@ -55,6 +56,17 @@ func newStation(name string, q Queue) *station {
 		st.free = append(st.free, &slot{})
 	}
 	return st
+}
+
+// alone waits until nobody else makes or ends a membership. What drains holds that until its handlers return, for a whole grace
+// perhaps, or until it lapses.
+func (st *station) alone(ctx context.Context) (done func(), err error) {
+	select {
+	case st.opening <- struct{}{}:
+		return func() { <-st.opening }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // room answers for how many tasks there is room, up to a chunk: in slots, and ahead of them when half of that is empty.

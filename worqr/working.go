@@ -29,7 +29,8 @@ func (w *Worker) On(queue string, fn func(events.Event)) error {
 }
 
 // StartWork begins to serve a queue: with the handler that WorkerConfig.Queues has for it, or else by Take. Serving it
-// already is no error. It lasts over lapses, until StopWork.
+// already is no error. It lasts over lapses, until StopWork. When ctx ends while a StopWork of the same queue drains, or while
+// Redis is away, that is the error, and the queue is served as soon as it can be.
 // Errors: ErrNotStarted, ErrClosed, ErrInvalid, or what the connection answered.
 func (w *Worker) StartWork(ctx context.Context, queue string) error {
 	st, err := w.station(queue)
@@ -37,7 +38,9 @@ func (w *Worker) StartWork(ctx context.Context, queue string) error {
 		st.mu.Lock()
 		st.serve = true
 		st.mu.Unlock()
-		err = w.opened(ctx, st)
+		if err = w.opened(ctx, st); err != nil && ctx.Err() != nil {
+			signal(w.poke) // it is opened when it can be
+		}
 	}
 	if err != nil {
 		return failed(err, "start work on queue %q", clip(queue))
