@@ -58,7 +58,7 @@ func newLease(cfg Config, beat Beat, clock clock) (*Lease, error) {
 	return l, nil
 }
 
-// Keep renews the lease about every Every (up to a tenth sooner) until trust in it ends, and says why: ErrExpired,
+// Keep renews the lease about every Every (up to a twentieth sooner) until trust in it ends, and says why: ErrExpired,
 // an error that wraps ErrLost, or ctx's error. The lease's context has then ended. sent is the monotonic instant before
 // the join was sent, which the server has answered; the first deadline is sent + TTL - Margin.
 //
@@ -280,7 +280,7 @@ func (l *Lease) now() time.Time {
 	return l.clock.now().Add(l.slept)
 }
 
-// jitter shortens d by up to a tenth: never longer, for the relations between durations are checked for d itself.
+// jitter shortens d by up to a twentieth: never longer, for the relations between durations are checked for d itself.
 func (l *Lease) jitter(d time.Duration) time.Duration {
-	return d - time.Duration(l.clock.dice()*float64(d)/10)
+	return d - time.Duration(l.clock.dice()*float64(d)/20)
 }

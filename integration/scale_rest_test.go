@@ -42,27 +42,41 @@ func TestRestOf100Workers(t *testing.T) {
 	for _, r := range kinds {
 		r.awaitBeats(t, 5) // who has joined within the last lapse, of three beats, looks more often
 	}
-	for _, r := range kinds {
-		r.rate()
+	// A machine that stands still for a moment has others watch meanwhile, and look again: that only adds, and is not rest.
+	var wrong []string
+	for range 3 {
+		for _, r := range kinds {
+			r.rate()
+		}
+		<-time.After(window) // a rate is a matter of time
+		if wrong = tooBusy(t, kinds, most, same); len(wrong) == 0 {
+			return
+		}
 	}
-	<-time.After(window) // a rate is a matter of time
+	t.Errorf("in none of three windows at rest; in the last one %s", strings.Join(wrong, "; "))
+}
+
+// tooBusy tells what is wrong with the rates since the last time: above most, or of some kinds more than same times of others.
+func tooBusy(t testing.TB, kinds []*resting, most, same float64) (wrong []string) {
 	var rates []float64
-	var watching float64
+	var watching, workers float64
 	for _, r := range kinds {
-		watching += r.called("watch") / float64(each*len(kinds))
+		watching += r.called("watch")
+		workers += float64(r.workers)
 	}
 	for _, r := range kinds {
-		own := r.called("watch") / each
+		own := r.called("watch") / float64(r.workers)
 		rate, list := r.rate()
-		rate += watching - own
+		rate += watching/workers - own
 		t.Logf("%s: %.2f commands per second and worker: %s", r.name, rate, list)
 		if rates = append(rates, rate); rate > most {
-			t.Errorf("%s: %.2f commands per second and worker, want %.1f at most: %s", r.name, rate, most, list)
+			wrong = append(wrong, fmt.Sprintf("%s: %.2f commands per second and worker, want %.1f at most: %s", r.name, rate, most, list))
 		}
 	}
 	if low, high := slices.Min(rates), slices.Max(rates); high > same*low {
-		t.Errorf("the rates are %.2f to %.2f: want the same for all", low, high)
+		wrong = append(wrong, fmt.Sprintf("the rates are %.2f to %.2f: want the same for all", low, high))
 	}
+	return wrong
 }
 
 // resting are workers of one kind.
