@@ -106,7 +106,7 @@ func (f *fleet) did(format string, args ...any) {
 
 // fatalf fails the sequence; unless the machine stood still for longer than a short lease lasts, which says nothing.
 func (f *fleet) fatalf(format string, args ...any) {
-	if !f.world.virtual && f.world.mortal && f.lost() {
+	if !f.world.virtual && f.world.mortal && f.lost() != nil {
 		f.tally.add(void, 1)
 		f.t.Skipf("a worker lapsed: the machine is too slow for a lapse of %v", f.world.worker.Lapse)
 	}

@@ -176,12 +176,16 @@ func (f *fleet) close() {
 }
 
 // lost tells of a worker that has lapsed by itself, which happens when the machine stands still for longer than a lease.
-func (f *fleet) lost() bool {
-	return slices.ContainsFunc(f.all, func(h *host) bool {
+func (f *fleet) lost() error {
+	for _, h := range f.all {
 		h.mu.Lock()
-		defer h.mu.Unlock()
-		return len(h.reasons) > 0
-	})
+		reasons := h.reasons
+		h.mu.Unlock()
+		if len(reasons) > 0 {
+			return fmt.Errorf("%s has lapsed: %w", h.name, reasons[0])
+		}
+	}
+	return nil
 }
 
 // same tells whether an error is what the model says, by its sentinel.

@@ -9,8 +9,8 @@ import (
 // check compares the whole state with the model, after each step.
 func (f *fleet) check(after string) {
 	f.world.settle()
-	if f.lost() {
-		f.fatalf("a worker has lapsed without a cause, after %s", after)
+	if err := f.lost(); err != nil {
+		f.fatalf("after %s: %v, without a cause", after, err)
 	}
 	s := f.eye.look()
 	f.sameQueues(s.queues)
