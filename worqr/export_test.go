@@ -46,3 +46,6 @@ func (p *Pacer) Took(n int, dry, may bool) bool {
 	p.took(n, dry, may)
 	return p.paused
 }
+
+// Prelude is what every script of a queue begins with.
+func Prelude() string { return load("lib").source }

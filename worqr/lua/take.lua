@@ -68,13 +68,14 @@ redis.call('HSET', q .. ':workers', m, num(last)) -- also what found no task: th
 if n > 0 then
   local token, pcall, tasks = draw(n, latest), redis.pcall, q .. ':tasks'
   local scores, taken, begun, at = {}, 0, from, #out -- begun: where the last run begins
+  local names, tokens = rising(from), rising(token)
   for number = from, last do
     if taken == n then break end
-    local name = num(number)
+    local name = names()
     -- pcall: a key that somebody wrote by hand costs its number, and strands nothing
     local task = pcall('LMOVE', tasks, prefix .. name, 'RIGHT', 'LEFT')
     if type(task) == 'string' then
-      scores[2 * (n - taken) - 1] = num(token + taken) -- the newest first: so ZADD finds each place at once
+      scores[2 * (n - taken) - 1] = tokens() -- the newest first: so ZADD finds each place at once
       scores[2 * (n - taken)] = name
       taken = taken + 1
       out[at + taken] = task
