@@ -138,7 +138,8 @@ func (c chart) drawPanel(b *strings.Builder, p panel, x, y int) {
 	}
 }
 
-// scale is the length of a bar between 0 and 1. A logarithmic one begins a little below the shortest.
+// scale is the length of a bar between 0 and 1. A logarithmic one begins a little below the
+// shortest.
 func (c chart) scale(v, least, most float64) float64 {
 	if c.Log {
 		low := math.Log10(least) - 0.3

@@ -16,7 +16,8 @@ import (
 // settling is how long both programs run before the kill.
 const settling = 5 * time.Second
 
-// kills measures how long after a SIGKILL of its holder a task runs elsewhere, with the defaults of each library.
+// kills measures how long after a SIGKILL of its holder a task runs elsewhere, with the defaults of
+// each library.
 func (f *field) kills(ctx context.Context, list []peer, rounds int, limit time.Duration, book *figures) {
 	c := cell{Figure: "kill", Concurrency: 1, Rounds: rounds}
 	slow := map[string]bool{}

@@ -140,7 +140,8 @@ func plan(s settings) []cell {
 	return slices.DeleteFunc(list, func(c cell) bool { return !slices.Contains(names, c.Figure) })
 }
 
-// withPostgres starts a PostgreSQL when a peer needs one, and leaves those peers out when there is none.
+// withPostgres starts a PostgreSQL when a peer needs one, and leaves those peers out when there is
+// none.
 func (f *field) withPostgres(ctx context.Context, list []peer, book *figures) []peer {
 	if !slices.ContainsFunc(list, func(p peer) bool { return p.Postgres }) {
 		return list

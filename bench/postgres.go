@@ -36,8 +36,8 @@ func findPostgres() (dir string, err error) {
 	return filepath.Dir(found[len(found)-1]), nil
 }
 
-// startPostgres makes a cluster in a temporary folder. It refuses to run as root, so it runs as the user that its package
-// has made.
+// startPostgres makes a cluster in a temporary folder. It refuses to run as root, so it runs as the
+// user that its package has made.
 func startPostgres(ctx context.Context) (_ *postgresServer, err error) {
 	bin, err := findPostgres()
 	if err != nil {

@@ -190,7 +190,8 @@ func (r report) configs() string {
 	return aligned(rows, "|---")
 }
 
-// table writes Markdown with the numbers to the right: the first row is the head, the first column is text.
+// table writes Markdown with the numbers to the right: the first row is the head, the first column
+// is text.
 func table(rows [][]string) string { return aligned(rows, "|---:") }
 
 func aligned(rows [][]string, column string) string {

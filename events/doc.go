@@ -22,6 +22,10 @@
 // From that call on every event of every wanted channel is seen, until the
 // connection breaks; what was true before it has to be looked up.
 //
+// An event carries no more than the first 4096 bytes of a task; [Event.Size]
+// says how many the task has. Redis gives up on a subscriber for whom too much
+// waits, which whole tasks of megabytes soon do.
+//
 // # Two ways to be told
 //
 // On and OnMesh give each registration a buffer and a goroutine of its own.

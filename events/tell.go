@@ -20,8 +20,9 @@ func (l *Listener) Register(queue string, fn func(Event), kinds ...Kind) *Regist
 	return &Registration{Stop: l.add(h, queueTopics("On", queue, kinds)...), l: l, h: h}
 }
 
-// Tell hands an event to the callback, behind what it has not been given yet, as if it had been received. Nothing is
-// published: it is for who re-read the truth and found what no word came of. It does nothing while Run does not run.
+// Tell hands an event to the callback, behind what it has not been given yet, as if it had been
+// received. Nothing is published: it is for who re-read the truth and found what no word came of.
+// It does nothing while Run does not run.
 func (r *Registration) Tell(e Event) {
 	r.l.telling.RLock()
 	defer r.l.telling.RUnlock()
@@ -30,7 +31,8 @@ func (r *Registration) Tell(e Event) {
 	}
 }
 
-// tellWhile lets Tell work until the function that it returns is called, after which no callback begins by it.
+// tellWhile lets Tell work until the function that it returns is called, after which no callback
+// begins by it.
 func (l *Listener) tellWhile(ctx context.Context) (end func()) {
 	set := func(ctx context.Context) {
 		l.telling.Lock()

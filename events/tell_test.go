@@ -9,7 +9,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// What is told goes to that one callback, in order with what is told before and after, and only while Run runs.
+// What is told goes to that one callback, in order with what is told before and after, and only
+// while Run runs.
 func TestTellReachesOneRegistration(t *testing.T) {
 	running := make(chan struct{})
 	var once sync.Once

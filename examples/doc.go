@@ -1,4 +1,5 @@
-// Package examples holds small programs, each one usage of the mesh, each runnable with no argument:
+// Package examples holds small programs, each one usage of the mesh, each runnable with no
+// argument:
 //
 //	go run ./examples/mesh       four worker processes; one is killed, one frozen, and not a task is lost
 //	go run ./examples/feeds      connections, each held by one of four processes; one is killed, one added, one drained

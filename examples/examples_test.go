@@ -42,7 +42,8 @@ func environment(extra ...string) []string {
 	return append(env, extra...)
 }
 
-// run runs a program to its end and answers what it printed. It fails the test when the exit status is not 0.
+// run runs a program to its end and answers what it printed. It fails the test when the exit status
+// is not 0.
 func run(t *testing.T, program string, env ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// interrupted starts a demo with more work than it could do, sends it a signal when all workers are busy, and answers its
-// exit status and what it printed. Then it waits until all the processes that it started have ended too: they share its
-// standard error, which ends with the last of them.
+// interrupted starts a demo with more work than it could do, sends it a signal when all workers are
+// busy, and answers its exit status and what it printed. Then it waits until all the processes that
+// it started have ended too: they share its standard error, which ends with the last of them.
 func interrupted(t *testing.T, program string, sig syscall.Signal) (status int, printed string) {
 	t.Helper()
 	read, write, err := os.Pipe()

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// clock holds the readings of the host that a lease rests on, and its dice. They are functions so that a test can bend
-// each of them alone: no test can suspend its host.
+// clock holds the readings of the host that a lease rests on, and its dice. They are functions so
+// that a test can bend each of them alone: no test can suspend its host.
 type clock struct {
 	now   func() time.Time             // monotonic; stands still while the host sleeps
 	wall  func() time.Time             // what people set; never used to measure, only to notice a step

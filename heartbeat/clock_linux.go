@@ -12,8 +12,9 @@ const (
 	clockBoottime  = 7 // as clockMonotonic, but goes on while the host sleeps
 )
 
-// hostSlept is the difference of the two clocks. They cannot be read at one instant, so the second reading of
-// clockMonotonic bounds the error: the pair that lies closest together wins. The answer is never too long.
+// hostSlept is the difference of the two clocks. They cannot be read at one instant, so the second
+// reading of clockMonotonic bounds the error: the pair that lies closest together wins. The answer
+// is never too long.
 func hostSlept() (time.Duration, bool) {
 	const close = 50 * time.Microsecond
 	var slept, best time.Duration

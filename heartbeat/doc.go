@@ -1,13 +1,15 @@
-// Package heartbeat decides that time is up: for a holder, who must stop before others take over, and for its peers,
-// who take over only when it has stopped. It knows nothing of what is held, nor of the server that the two meet at: its
-// owner sends the beats and does the looking. Standard library only.
+// Package heartbeat decides that time is up: for a holder, who must stop before others take over,
+// and for its peers, who take over only when it has stopped. It knows nothing of what is held, nor
+// of the server that the two meet at: its owner sends the beats and does the looking. Standard
+// library only.
 //
 // # Words
 //
-// A lease is what the server lists for a holder, for TTL after each beat. A beat renews it. The deadline D is how long
-// the holder trusts it: TTL - Margin from before the last good beat was sent. A lapse is a D that passed. A judge
-// is a peer that looks at who has no lease any more, in rounds. A judge in doubt has reason not to believe its eyes:
-// then it takes note first, and judges TTL later.
+// A lease is what the server lists for a holder, for TTL after each beat. A beat renews it. The
+// deadline D is how long the holder trusts it: TTL - Margin from before the last good beat was
+// sent. A lapse is a D that passed. A judge is a peer that looks at who has no lease any more, in
+// rounds. A judge in doubt has reason not to believe its eyes: then it takes note first, and judges
+// TTL later.
 //
 // # Promises
 //
@@ -23,8 +25,9 @@
 //
 // # Not promised
 //
-// Between a look at Valid and the act that follows, a process may pause for any time. What lies outside of the server
-// has to be fenced by a token. Elections, locks and quorums are not here: the server is taken to be one.
+// Between a look at Valid and the act that follows, a process may pause for any time. What lies
+// outside of the server has to be fenced by a token. Elections, locks and quorums are not here: the
+// server is taken to be one.
 //
 // # A lease's life
 //
@@ -36,6 +39,7 @@
 //
 // # Goroutines
 //
-// Constructors start nothing. Lease.Keep works in the caller's goroutine and owns one more, for the beat under way, which
-// it waits for (the one exception stands there). Watch.Run runs its rounds in the caller's. Judge has none.
+// Constructors start nothing. Lease.Keep works in the caller's goroutine and owns one more, for the
+// beat under way, which it waits for (the one exception stands there). Watch.Run runs its rounds in
+// the caller's. Judge has none.
 package heartbeat

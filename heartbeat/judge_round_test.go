@@ -48,7 +48,8 @@ func TestByHand(t *testing.T) {
 	b.round(5, "[a]", "!a")
 }
 
-// A replica that took over may list again who was absent: what was noted at the other one counts no more.
+// A replica that took over may list again who was absent: what was noted at the other one counts no
+// more.
 func TestAnotherRunDropsNotes(t *testing.T) {
 	b := calm(t)
 	b.round(5, "[]", "!a")
@@ -81,7 +82,8 @@ func TestReturnedIsForgotten(t *testing.T) {
 	}
 }
 
-// Three of five die at one instant. Every bound is counted from the first round that finds them absent.
+// Three of five die at one instant. Every bound is counted from the first round that finds them
+// absent.
 func TestThreeOfFive(t *testing.T) {
 	const interval = time.Second
 	for _, offset := range []time.Duration{0, 1, 400 * ms, 999 * ms} { // of the rounds from the deaths

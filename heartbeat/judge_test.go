@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// bench is a judge with a clock of its own and a server's clock. TTL 3 s, Margin 300 ms, so the tolerance is 75 ms.
+// bench is a judge with a clock of its own and a server's clock. TTL 3 s, Margin 300 ms, so the
+// tolerance is 75 ms.
 type bench struct {
 	*Judge
 	t      *testing.T
@@ -175,7 +176,8 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// The answer that tells of an absent one brings the step of the clock along: both belong to one look.
+// The answer that tells of an absent one brings the step of the clock along: both belong to one
+// look.
 func TestStepInTheSameLook(t *testing.T) {
 	b := calm(t)
 	b.advance(time.Second)
@@ -188,7 +190,8 @@ func TestStepInTheSameLook(t *testing.T) {
 	b.round(5, "[a]", "a")
 }
 
-// What steps add up to is measured over the last TTL and more, wherever the judge begins a new stretch of samples.
+// What steps add up to is measured over the last TTL and more, wherever the judge begins a new
+// stretch of samples.
 func TestStepsAddUpOverTTL(t *testing.T) {
 	for _, before := range []time.Duration{0, ms, time.Second, 2900 * ms, 3 * time.Second, 3100 * ms} {
 		b := calm(t)

@@ -118,7 +118,8 @@ func TestWallStepTriggersBeat(t *testing.T) {
 	})
 }
 
-// Whatever happens, Valid is false exactly when the context has ended, and Valid agrees with Deadline.
+// Whatever happens, Valid is false exactly when the context has ended, and Valid agrees with
+// Deadline.
 func TestValidAgreesWithContext(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {

@@ -44,7 +44,8 @@ func (h *host) clock() clock {
 	}
 }
 
-// keeping is a lease that is kept, and what came of it. TTL 3 s, Margin 300 ms: D is 2.7 s after a send.
+// keeping is a lease that is kept, and what came of it. TTL 3 s, Margin 300 ms: D is 2.7 s after a
+// send.
 type keeping struct {
 	*Lease
 	*host

@@ -14,9 +14,10 @@ import (
 	"time"
 )
 
-// TestNobodyJudgedWhileHolding lets hosts hold leases at one server and judge each other, through steps of the server's
-// clock, restarts that lose heartbeats, slow, lost and doubled-back messages, hosts that sleep and drift, and failures
-// by hand. Nobody may be called dead while he still holds; and once the trouble is over, everybody dead is called so.
+// TestNobodyJudgedWhileHolding lets hosts hold leases at one server and judge each other, through
+// steps of the server's clock, restarts that lose heartbeats, slow, lost and doubled-back messages,
+// hosts that sleep and drift, and failures by hand. Nobody may be called dead while he still holds;
+// and once the trouble is over, everybody dead is called so.
 //
 // A failure names its seed. HEARTBEAT_SEED runs that one world, HEARTBEAT_WORLDS=n runs n of them.
 func TestNobodyJudgedWhileHolding(t *testing.T) {
@@ -92,7 +93,8 @@ func (w *world) live() {
 		wg.Go(func() { p.live(own) })
 	}
 	for time.Since(w.start) < 2*time.Minute {
-		// One step at a time: no judge sees one that is taken back before he, whose beats are in time, looks again.
+		// One step at a time: no judge sees one that is taken back before he, whose beats are in
+		// time, looks again.
 		time.Sleep(2*time.Second + time.Duration(rng.Int64N(int64(6*time.Second))))
 		w.trouble(rng)
 	}

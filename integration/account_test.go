@@ -9,8 +9,9 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// scenario 98: accepted = waiting + in hand + finished + cancelled + deleted, at every snapshot, and task by task: none is
-// in two places, and none is nowhere but those that were cancelled or deleted. A snapshot is one script.
+// scenario 98: accepted = waiting + in hand + finished + cancelled + deleted, at every snapshot,
+// and task by task: none is in two places, and none is nowhere but those that were cancelled or
+// deleted. A snapshot is one script.
 func TestEveryTaskIsAccountedFor(t *testing.T) {
 	t.Parallel()
 	f := newField(t)

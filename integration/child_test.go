@@ -161,8 +161,8 @@ func (c *child) handle(ctx context.Context, p *worqr.Process) error {
 	return context.Cause(ctx)
 }
 
-// report says every 10 ms that it holds. The instant is read before the context is asked: so at that instant the context
-// had not ended, however late the line is written.
+// report says every 10 ms that it holds. The instant is read before the context is asked: so at
+// that instant the context had not ended, however late the line is written.
 func (c *child) report(ctx context.Context, p *worqr.Process) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

@@ -18,9 +18,10 @@ import (
 
 const off = 10 * time.Minute
 
-// scenario 35: the workers' wall clocks are ten minutes off, one way and the other. What is shifted here is the server's,
-// which comes to the same: there are no other two clocks that could be compared. And whatever is sent is looked at: no
-// argument of any command tells what a client's clock shows.
+// scenario 35: the workers' wall clocks are ten minutes off, one way and the other. What is shifted
+// here is the server's, which comes to the same: there are no other two clocks that could be
+// compared. And whatever is sent is looked at: no argument of any command tells what a client's
+// clock shows.
 func TestAWorkersClockIsTenMinutesOff(t *testing.T) {
 	library := buildClock(t)
 	for _, shift := range []time.Duration{off, -off} {
@@ -82,8 +83,8 @@ func buildClock(t *testing.T) string {
 	return library
 }
 
-// sentClocks are the arguments of commands that lie close to what this machine's clock shows. The server's is off by
-// more: what is of its making does not.
+// sentClocks are the arguments of commands that lie close to what this machine's clock shows. The
+// server's is off by more: what is of its making does not.
 type sentClocks struct {
 	sweeps sweepCount
 

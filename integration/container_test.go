@@ -6,8 +6,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// The server's container stands still, loses its network, is killed and started again, each for longer than the lapse:
-// the same processes work on, nothing is lost and nothing finished twice.
+// The server's container stands still, loses its network, is killed and started again, each for
+// longer than the lapse: the same processes work on, nothing is lost and nothing finished twice.
 func TestTheServersContainerFails(t *testing.T) {
 	for _, c := range []struct {
 		name     string

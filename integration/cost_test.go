@@ -13,11 +13,11 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// An enqueue with 1,000 idle workers costs Redis at most 1.5 times one with 1: each finds a parked worker, and what
-// counts is the script's usec_per_call, the median of 5 interleaved runs.
+// An enqueue with 1,000 idle workers costs Redis at most 1.5 times one with 1: each finds a parked
+// worker, and what counts is the script's usec_per_call, the median of 5 interleaved runs.
 //
-// The workers are played by the operations themselves. They go by EVAL and only the enqueue by EVALSHA: so the server's
-// own count of EVALSHA is that of the enqueues.
+// The workers are played by the operations themselves. They go by EVAL and only the enqueue by
+// EVALSHA: so the server's own count of EVALSHA is that of the enqueues.
 func TestEnqueueCostsTheSameWithManyIdleWorkers(t *testing.T) {
 	server := redistest.Own(t)
 	one, many := newFleet(t, server, 1), newFleet(t, server, 1000)
@@ -79,8 +79,8 @@ func (l *fleet) park(t testing.TB, worker string) {
 	l.take.on(t, l.field, worker+".1", l.numbers[worker], 1, 1)
 }
 
-// enqueues stores n tasks, one by one, each found by the worker that it wakes, and answers what the server says an
-// enqueue took.
+// enqueues stores n tasks, one by one, each found by the worker that it wakes, and answers what the
+// server says an enqueue took.
 func (l *fleet) enqueues(t testing.TB, n int) float64 {
 	t.Helper()
 	if _, err := l.conn.Do("CONFIG", "RESETSTAT"); err != nil {

@@ -29,7 +29,8 @@ func TestOnlyTheDeadWorkersTasksReturn(t *testing.T) {
 	f.awaitClean(t)
 }
 
-// scenario 24: the peer is busy while the dead worker's tasks come back, so it has taken none of those behind them.
+// scenario 24: the peer is busy while the dead worker's tasks come back, so it has taken none of
+// those behind them.
 func TestReturnedTasksAreTakenFirstInTheirOrder(t *testing.T) {
 	t.Parallel()
 	f := newField(t)
@@ -52,7 +53,8 @@ func TestReturnedTasksAreTakenFirstInTheirOrder(t *testing.T) {
 	f.awaitClean(t)
 }
 
-// scenario 26: the reclaimer stands still between its reading of who is in the queue and its first step.
+// scenario 26: the reclaimer stands still between its reading of who is in the queue and its first
+// step.
 func TestTakeWhileAReclaimerStandsStill(t *testing.T) {
 	t.Parallel()
 	f := newField(t)

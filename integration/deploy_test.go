@@ -8,8 +8,9 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// scenario 50: three daemons of one host are replaced one by one, twice, while tasks come all the time. Each old one is
-// stopped when its successor has joined, and their tasks end within the grace: no task runs twice.
+// scenario 50: three daemons of one host are replaced one by one, twice, while tasks come all the
+// time. Each old one is stopped when its successor has joined, and their tasks end within the
+// grace: no task runs twice.
 func TestARollingDeploy(t *testing.T) {
 	t.Parallel()
 	f := newField(t)
@@ -66,7 +67,8 @@ func TestARollingDeploy(t *testing.T) {
 	f.awaitClean(t)
 }
 
-// scenario 50, the other way: a daemon that is stopped while its handlers overstay hands their tasks back, once.
+// scenario 50, the other way: a daemon that is stopped while its handlers overstay hands their
+// tasks back, once.
 func TestADeployThatDoesNotWait(t *testing.T) {
 	t.Parallel()
 	f := newField(t)

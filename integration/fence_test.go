@@ -9,7 +9,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// scenario 103: the old opening is still on its way back when the worker has opened the queue again.
+// scenario 103: the old opening is still on its way back when the worker has opened the queue
+// again.
 func TestALateReclaimOfAnOldOpening(t *testing.T) {
 	t.Parallel()
 	f := newField(t)
@@ -45,7 +46,8 @@ func TestALateReclaimOfAnOldOpening(t *testing.T) {
 	f.awaitClean(t)
 }
 
-// scenario 100: over a death, over the loss of the stored token, and over a server that has lost all it knew.
+// scenario 100: over a death, over the loss of the stored token, and over a server that has lost
+// all it knew.
 func TestALaterOwnersTokenIsGreater(t *testing.T) {
 	t.Parallel()
 	f := fieldAt(t, redistest.Own(t)) // it saves nothing
@@ -82,8 +84,8 @@ func TestALaterOwnersTokenIsGreater(t *testing.T) {
 	}
 }
 
-// scenario 92, scenario 103: a finish that was sent and not answered, and its owner is fenced before it is sent again.
-// Whether it ran is not known, so it is not true; and here it did not run.
+// scenario 92, scenario 103: a finish that was sent and not answered, and its owner is fenced
+// before it is sent again. Whether it ran is not known, so it is not true; and here it did not run.
 func TestAFinishThatWasOvertakenByAReclaim(t *testing.T) {
 	t.Parallel()
 	f := newField(t)

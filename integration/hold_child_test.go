@@ -37,7 +37,8 @@ type keeper struct {
 	Unwind         time.Duration // a handler takes up to this long to return, when its context has ended
 }
 
-// beHolder is the child: a daemon that tells the witness what it holds. On stdout it tells what beWorker does, and
+// beHolder is the child: a daemon that tells the witness what it holds. On stdout it tells what
+// beWorker does, and
 //
 //	poisoned P   at once before it ends itself, with exit code 3
 func beHolder(args []string) {

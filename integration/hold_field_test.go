@@ -176,7 +176,8 @@ func passages(r outside.Report) []passage {
 	return list
 }
 
-// gaps answers how long the tasks were without a handler that came for this reason from a handler that had returned.
+// gaps answers how long the tasks were without a handler that came for this reason from a handler
+// that had returned.
 func gaps(list []passage, reason string) []time.Duration {
 	var gaps []time.Duration
 	for _, p := range list {
@@ -187,8 +188,8 @@ func gaps(list []passage, reason string) []time.Duration {
 	return gaps
 }
 
-// review fails the test when two held a task at once, in the eyes of the witness or by when their handlers returned, or when
-// the witness could not see it. It answers the passages.
+// review fails the test when two held a task at once, in the eyes of the witness or by when their
+// handlers returned, or when the witness could not see it. It answers the passages.
 func (w *watched) review(t testing.TB) []passage {
 	t.Helper()
 	r := w.witness.Report()

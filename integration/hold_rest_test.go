@@ -16,9 +16,9 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// Ten workers that hold 10,000 tasks ask as much of Redis, at rest, as ten that hold 100: within a tenth, by the server's own
-// count, of what clients send and of what the scripts do with it. Both meshes are counted at the same time, each on a server
-// of its own.
+// Ten workers that hold 10,000 tasks ask as much of Redis, at rest, as ten that hold 100: within a
+// tenth, by the server's own count, of what clients send and of what the scripts do with it. Both
+// meshes are counted at the same time, each on a server of its own.
 func TestRestCostsTheSameWithManyHolds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it counts over time")
@@ -84,8 +84,8 @@ func newAtRest(t testing.TB, workers, tasks int) *atRest {
 	return m
 }
 
-// commands answers how many there were since it was last asked, and lists them: those that clients sent, and all, with those
-// in scripts. Its own are left out.
+// commands answers how many there were since it was last asked, and lists them: those that clients
+// sent, and all, with those in scripts. Its own are left out.
 func (m *atRest) commands(t testing.TB) (sent, done float64, list string) {
 	t.Helper()
 	text, err := redis.String(m.conn.Do("INFO", "commandstats"))

@@ -12,8 +12,9 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// Nine workers share what is to be held; a tenth joins, and is stopped again. After each no two differ by more than one; as
-// few tasks move as can; and it is done within the time that the budget gives: 10,000 tasks with WORQR_LONG, else 1,000.
+// Nine workers share what is to be held; a tenth joins, and is stopped again. After each no two
+// differ by more than one; as few tasks move as can; and it is done within the time that the budget
+// gives: 10,000 tasks with WORQR_LONG, else 1,000.
 func TestHoldsAreSharedOutWithTheFewestMoves(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures time")
@@ -39,7 +40,8 @@ func TestHoldsAreSharedOutWithTheFewestMoves(t *testing.T) {
 		t.Errorf("%d handlers were started for %d tasks", n, tasks)
 	}
 
-	// Who had one more than a tenth of it gives up what is above; all that he has goes when he leaves.
+	// Who had one more than a tenth of it gives up what is above; all that he has goes when he
+	// leaves.
 	fewest := tasks / (workers + 1)
 	within := time.Duration(fewest)*time.Second/moveRate + settle + rounds
 	began := time.Now()
@@ -50,7 +52,8 @@ func TestHoldsAreSharedOutWithTheFewestMoves(t *testing.T) {
 	s.done(t, fmt.Sprint("a worker left ", workers), began, within, tasks, fewest)
 }
 
-// sharers are workers of this process that share tasks. Each has a client of its own, as a daemon has.
+// sharers are workers of this process that share tasks. Each has a client of its own, as a daemon
+// has.
 type sharers struct {
 	*field
 	leaves []func()
@@ -138,7 +141,8 @@ func (s *sharers) leave(name, task string) {
 	delete(s.holds[name], task)
 }
 
-// spread answers how many tasks are held, and by how many the one that holds most exceeds the one that holds least.
+// spread answers how many tasks are held, and by how many the one that holds most exceeds the one
+// that holds least.
 func (s *sharers) spread() (all, spread int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +192,8 @@ func (s *sharers) quiet(t testing.TB) {
 	})
 }
 
-// done waits until all is shared out, and compares how long that took and how many moved with what it may be.
+// done waits until all is shared out, and compares how long that took and how many moved with what
+// it may be.
 func (s *sharers) done(t *testing.T, what string, began time.Time, within time.Duration, tasks, fewest int) {
 	t.Helper()
 	s.awaitShared(t, tasks)

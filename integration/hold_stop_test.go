@@ -47,8 +47,9 @@ func (w *loaded) clock(t testing.TB) time.Duration {
 	return time.Duration(now[0])*time.Second + time.Duration(now[1])*time.Microsecond
 }
 
-// stopped waits until all is held again after a fault, and looks when each holder had stopped that held something before it:
-// half the margin before its lapse at the latest, and as long before the next one began.
+// stopped waits until all is held again after a fault, and looks when each holder had stopped that
+// held something before it: half the margin before its lapse at the latest, and as long before the
+// next one began.
 func (w *loaded) stopped(t *testing.T, fault time.Duration) {
 	t.Helper()
 	const margin = lapse / 10

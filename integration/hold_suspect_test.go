@@ -9,8 +9,9 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// A task that ends the process of whoever holds it costs three of six processes. Then it waits, for everybody to see; each
-// time that it is tried again it costs one more, and waits longer. All others are held meanwhile, and are not suspected.
+// A task that ends the process of whoever holds it costs three of six processes. Then it waits, for
+// everybody to see; each time that it is tried again it costs one more, and waits longer. All
+// others are held meanwhile, and are not suspected.
 func TestAHoldThatEndsItsProcessCostsThree(t *testing.T) {
 	t.Parallel()
 	const processes, tasks = 6, 60
@@ -95,7 +96,8 @@ func (w *watched) awaitDead(t testing.TB, n int) {
 	}
 }
 
-// othersAreFine waits until all but the poison are held, evenly, and looks whether one of them is suspected.
+// othersAreFine waits until all but the poison are held, evenly, and looks whether one of them is
+// suspected.
 func (w *watched) othersAreFine(t testing.TB) {
 	t.Helper()
 	w.awaitShared(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// ledger hears of every finish, from the script that makes it true, over a connection without faults. So it knows also
-// of those whose owner died before it could tell.
+// ledger hears of every finish, from the script that makes it true, over a connection without
+// faults. So it knows also of those whose owner died before it could tell.
 type ledger struct {
 	f    *field
 	conn redis.Conn
@@ -82,7 +82,8 @@ func (l *ledger) count() int {
 	return len(l.finished)
 }
 
-// onlyOnce waits until these tasks are finished, and shows that each was once, and nothing else was.
+// onlyOnce waits until these tasks are finished, and shows that each was once, and nothing else
+// was.
 func (l *ledger) onlyOnce(t testing.TB, tasks ...string) {
 	t.Helper()
 	redistest.Eventually(t, soon, fmt.Sprintf("%d tasks are finished", len(tasks)), func() bool { return l.count() >= len(tasks) })
@@ -104,8 +105,8 @@ type snapshot struct {
 	finished map[string]int
 }
 
-// One script reads what waits and what is in hand, and publishes to the ledger: whatever was finished before is heard
-// before, on the same connection.
+// One script reads what waits and what is in hand, and publishes to the ledger: whatever was
+// finished before is heard before, on the same connection.
 const snapshotScript = `
 	local q = KEYS[1]
 	local inHand = {}

@@ -38,8 +38,8 @@ var lostReply = []struct {
 	{"a second copy is on its way", redistest.Duplicate, 1},
 }
 
-// scenario 28, scenario 92, scenario 101: t1 was taken and its worker does not know. It gets it all the same, once, and
-// a copy that arrives when t1 is finished draws nothing.
+// scenario 28, scenario 92, scenario 101: t1 was taken and its worker does not know. It gets it all
+// the same, once, and a copy that arrives when t1 is finished draws nothing.
 func TestATakeWhoseReplyIsLost(t *testing.T) {
 	for _, lost := range lostReply {
 		t.Run(lost.name, func(t *testing.T) {
@@ -132,8 +132,9 @@ func TestAnEnqueueWhoseReplyIsLost(t *testing.T) {
 	}
 }
 
-// scenario 102: the open is in the buffers of a dead connection while its worker is killed and reclaimed, and executes
-// then, and so does a take. The worker is not registered any more: the rota finds its task.
+// scenario 102: the open is in the buffers of a dead connection while its worker is killed and
+// reclaimed, and executes then, and so does a take. The worker is not registered any more: the rota
+// finds its task.
 func TestOpenAndTakeExecuteAfterTheirWorkersEnd(t *testing.T) {
 	t.Parallel()
 	f := newField(t)

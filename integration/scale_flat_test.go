@@ -22,7 +22,8 @@ func TestLifeCycleCostsTheSameWithManyIdleWorkers(t *testing.T) {
 	flat(t, "idle workers", sizes)
 }
 
-// The scripts of a life cycle cost Redis the same with 1,000 waiting tasks and one worker as with 1,000,000 and 1,000.
+// The scripts of a life cycle cost Redis the same with 1,000 waiting tasks and one worker as with
+// 1,000,000 and 1,000.
 func TestLifeCycleCostsTheSameWithManyWaitingTasks(t *testing.T) {
 	server := redistest.Own(t)
 	var sizes []size
@@ -45,8 +46,8 @@ type size struct {
 	cycle func()
 }
 
-// flat asserts that no size costs more than 1.5 times what the first does: by the server's own count of the time that it
-// spends in EVALSHA, the median of 7 interleaved runs.
+// flat asserts that no size costs more than 1.5 times what the first does: by the server's own
+// count of the time that it spends in EVALSHA, the median of 7 interleaved runs.
 func flat(t *testing.T, what string, sizes []size) {
 	t.Helper()
 	const cycles, runs = 300, 7
@@ -74,7 +75,8 @@ func flat(t *testing.T, what string, sizes []size) {
 	}
 }
 
-// crew is a number of workers that wait for tasks, all subscribed to their wake channels over one connection.
+// crew is a number of workers that wait for tasks, all subscribed to their wake channels over one
+// connection.
 type crew struct {
 	*field
 	wakes redis.PubSubConn

@@ -7,8 +7,9 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// A waiting task of 32 bytes costs Redis at most 40 bytes, and one in hand at most 400: in the hands of one worker, which
-// is the dearest, as Redis keeps a small sorted set in less. The names are of usual length: they are part of the keys.
+// A waiting task of 32 bytes costs Redis at most 40 bytes, and one in hand at most 400: in the
+// hands of one worker, which is the dearest, as Redis keeps a small sorted set in less. The names
+// are of usual length: they are part of the keys.
 func TestMemoryOfATask(t *testing.T) {
 	const waiting, inHand = 100_000, 20_000
 	server := redistest.Own(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// hand is a worker that the operations play: so what it holds costs the test nothing, and it dies by not beating.
+// hand is a worker that the operations play: so what it holds costs the test nothing, and it dies
+// by not beating.
 type hand struct {
 	*field
 	t             testing.TB
@@ -100,7 +101,8 @@ func (h *hand) hold(n int) {
 	}
 }
 
-// take takes up to n tasks and answers the processes as settle names them. With park it waits for a wake-up then.
+// take takes up to n tasks and answers the processes as settle names them. With park it waits for a
+// wake-up then.
 func (h *hand) take(n int, park bool) (runs string) {
 	h.t.Helper()
 	flag := 0

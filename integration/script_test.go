@@ -14,11 +14,12 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// operation is a script as the mesh sends it: so a test finds it among the commands on their way, and plays a client
-// that is late or dead already.
+// operation is a script as the mesh sends it: so a test finds it among the commands on their way,
+// and plays a client that is late or dead already.
 type operation struct{ source, sha string }
 
-// ofMesh are the operations in the slot of the mesh. The others work on one queue, behind the prelude.
+// ofMesh are the operations in the slot of the mesh. The others work on one queue, behind the
+// prelude.
 var ofMesh = []string{
 	"join", "beat", "serve", "unserve", "note", "forget", "leave", "fail", "sweep", "roster", "served", "check", "appear", "watch",
 }
@@ -75,7 +76,8 @@ func (o operation) run(t testing.TB, f *field, key string, args ...any) any {
 	return reply
 }
 
-// All faults here aim at operations that lua knows by their text: it has to be the one that is sent.
+// All faults here aim at operations that lua knows by their text: it has to be the one that is
+// sent.
 func TestOperationsAreSentAsTheyAreReadHere(t *testing.T) {
 	t.Parallel()
 	f := newField(t)

@@ -33,8 +33,9 @@ func working(t testing.TB, server *redistest.Server) *stream {
 	return s
 }
 
-// more enqueues tasks one by one until each was accepted for sure. An unknown outcome is tried again under another name,
-// so that a task that was stored all the same is not mistaken for one that ran twice.
+// more enqueues tasks one by one until each was accepted for sure. An unknown outcome is tried
+// again under another name, so that a task that was stored all the same is not mistaken for one
+// that ran twice.
 func (s *stream) more(t testing.TB) {
 	t.Helper()
 	for range 40 {
@@ -50,8 +51,8 @@ func (s *stream) more(t testing.TB) {
 	}
 }
 
-// recovered waits until every accepted task is finished, by the processes that there were before, and shows that none
-// was finished twice.
+// recovered waits until every accepted task is finished, by the processes that there were before,
+// and shows that none was finished twice.
 func (s *stream) recovered(t testing.TB) {
 	t.Helper()
 	s.more(t)
@@ -112,8 +113,8 @@ func TestScriptsAreFlushedWhileTheyRun(t *testing.T) {
 	s.recovered(t)
 }
 
-// scenario 91: the server restarts, by SIGTERM and by SIGKILL, shorter and longer than the lapse. What it acknowledged is
-// on its disk.
+// scenario 91: the server restarts, by SIGTERM and by SIGKILL, shorter and longer than the lapse.
+// What it acknowledged is on its disk.
 func TestTheServerRestarts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -138,7 +139,8 @@ func TestTheServerRestarts(t *testing.T) {
 	}
 }
 
-// scenario 91: for a while the server is a replica of one that does not answer, and refuses every write.
+// scenario 91: for a while the server is a replica of one that does not answer, and refuses every
+// write.
 func TestTheServerIsReadOnlyForAWhile(t *testing.T) {
 	t.Parallel()
 	s := working(t, redistest.Own(t))

@@ -11,8 +11,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// scenario 40: 50 workers in ten processes that are killed, frozen, stopped and started at random, while their way to
-// Redis is slow at random and is cut now and then.
+// scenario 40: 50 workers in ten processes that are killed, frozen, stopped and started at random,
+// while their way to Redis is slow at random and is cut now and then.
 func TestStorm(t *testing.T) {
 	const processes, workers, tasks = 10, 5, 10_000
 	length := 20 * time.Second

@@ -14,15 +14,17 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// short leases, so that many of them lapse in a short time; with room for the scheduler of a busy machine in the margin,
-// which is what the margin is for.
+// short leases, so that many of them lapse in a short time; with room for the scheduler of a busy
+// machine in the margin, which is what the margin is for.
 var short600 = timing{Beat: 150 * time.Millisecond, Lapse: 600 * time.Millisecond, Margin: 190 * time.Millisecond, Sweep: 100 * time.Millisecond}
 
-// The holder of a lapsed lease has stopped before any peer took over, in every run, as an outside witness sees it.
+// The holder of a lapsed lease has stopped before any peer took over, in every run, as an outside
+// witness sees it.
 //
-// Five meshes, each with two daemons that hold one task in turn, six times each: the present holder is frozen or cut off
-// from Redis in one way or another, past its lapse, and set free again. Both say every 10 ms that they hold, with the
-// instant on the machine's one clock. The witness is this process: it puts both reports side by side.
+// Five meshes, each with two daemons that hold one task in turn, six times each: the present holder
+// is frozen or cut off from Redis in one way or another, past its lapse, and set free again. Both
+// say every 10 ms that they hold, with the instant on the machine's one clock. The witness is this
+// process: it puts both reports side by side.
 func TestTheHolderStopsBeforeAPeerTakesOver(t *testing.T) {
 	r := seeded(t)
 	const meshes, runs = 5, 6
@@ -83,7 +85,8 @@ func witness(t *testing.T, faults []string, offset time.Duration) {
 	t.Logf("%d takeovers, the least time between two holders %v", len(spans)-1, least.Round(time.Millisecond))
 }
 
-// holder is who ran the task last. On a busy machine one may lapse whom no fault has struck, and run it again.
+// holder is who ran the task last. On a busy machine one may lapse whom no fault has struck, and
+// run it again.
 func holder(t *testing.T, side [2]*daemon) (who int, last delivery) {
 	redistest.Eventually(t, soon, "one of them runs the task", func() bool {
 		for i, d := range side {

@@ -7,7 +7,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// add stores one chunk of persistent tasks, but for those that are present. fresh asks the caller to note the queue.
+// add stores one chunk of persistent tasks, but for those that are present. fresh asks the caller
+// to note the queue.
 func (m *Mesh) add(ctx context.Context, queue, generation string, tasks [][]byte) (fresh bool, added int, err error) {
 	args := make([]any, 0, 1+len(tasks))
 	args = append(args, generation)

@@ -75,7 +75,8 @@ type drawn struct {
 	task          string
 }
 
-// take asks for a block of numbers, and answers its state, how it packed its runs, and what they say.
+// take asks for a block of numbers, and answers its state, how it packed its runs, and what they
+// say.
 func (b *bare) take(first, count int) (state, runs string, list []drawn) {
 	b.Helper()
 	reply, err := redis.Strings(b.run("take", "W.1", first, count, 0), nil)
@@ -125,7 +126,8 @@ func (d drawn) run(count int, outcome string) string {
 	return fmt.Sprintf("%d %d %d %s", d.number, d.token, count, outcome)
 }
 
-// agrees checks that Redis lists these processes, under these tokens and with these tasks, and no others.
+// agrees checks that Redis lists these processes, under these tokens and with these tasks, and no
+// others.
 func (b *bare) agrees(list []drawn) {
 	b.Helper()
 	rows, err := redis.Strings(b.do("ZRANGE", b.key("processes:W.1"), 0, -1, "WITHSCORES"), nil)

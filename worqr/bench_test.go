@@ -196,8 +196,8 @@ func BenchmarkWake(b *testing.B) {
 	b.ReportMetric(float64(sum.Microseconds())/float64(b.N), "us/wake")
 }
 
-// In steady state take and settle together make at most 6 allocations for a task: there are as many of them as tasks, so
-// they are the collector's load.
+// In steady state take and settle together make at most 6 allocations for a task: there are as many
+// of them as tasks, so they are the collector's load.
 func TestAllocationsOfALifeCycle(t *testing.T) {
 	const n, limit = 30_000, 64
 	m := benchMesh(t)

@@ -13,15 +13,18 @@ import (
 // Queue says how a worker serves a queue.
 type Queue struct {
 	Handler Handler // required
-	// Limit is how many handlers run at once; 0 means 1, and no limit where tasks are persistent. While handlers return
-	// within a millisecond, as many tasks more, but 16 at the least and 64 at the most, are in hand and start as slots
-	// become free; what then waits for 10 ms goes back to the front.
+	// Limit is how many handlers run at once; 0 means 1, and no limit where tasks are persistent.
+	// While handlers return within a millisecond, as many tasks more, but 16 at the least and 64 at
+	// the most, are in hand and start as slots become free; what then waits for 10 ms goes back to
+	// the front.
 	Limit int
-	// Persistent: a handler holds its task until its context ends, and the workers of the queue share its tasks out by
-	// Capacity. What returns before goes back with a delay, of 100 ms doubling to 30 s; ErrDone and Process.Finish end
-	// the task. A queue is persistent for all workers or for none. See docs/persistent.md.
+	// Persistent: a handler holds its task until its context ends, and the workers of the queue
+	// share its tasks out by Capacity. What returns before goes back with a delay, of 100 ms
+	// doubling to 30 s; ErrDone and Process.Finish end the task. A queue is persistent for all
+	// workers or for none. See docs/persistent.md.
 	Persistent bool
-	// Takeover says what lets peers take over the queue's tasks when this worker dies. The zero value: what the worker's says.
+	// Takeover says what lets peers take over the queue's tasks when this worker dies. The zero
+	// value: what the worker's says.
 	Takeover Takeover
 	Hold     Hold // how persistent tasks are held
 }
@@ -32,17 +35,19 @@ type WorkerConfig struct {
 	Queues map[string]Queue
 	// Beat is the time between two heartbeats: at most a third of Lapse. Default 1 s.
 	Beat time.Duration
-	// Lapse is how long a worker counts as alive after a heartbeat. It is the same for the whole mesh: the first worker
-	// decides, another value is refused while workers are registered. At least 100 ms, whole milliseconds. Default 3 s.
+	// Lapse is how long a worker counts as alive after a heartbeat. It is the same for the whole
+	// mesh: the first worker decides, another value is refused while workers are registered. At
+	// least 100 ms, whole milliseconds. Default 3 s.
 	Lapse time.Duration
-	// Margin is how long before its lapse a worker ends its handlers, so that they have returned when a peer takes over.
-	// Below a third of Lapse. Default Lapse/10.
+	// Margin is how long before its lapse a worker ends its handlers, so that they have returned
+	// when a peer takes over. Below a third of Lapse. Default Lapse/10.
 	Margin time.Duration
 	// Sweep is the time between two looks at the peers. Default 1 s.
 	Sweep time.Duration
 	// Grace is how long handlers may go on after a stop. Default 10 s.
 	Grace time.Duration
-	// Takeover is that of each queue which does not say. The zero value: Fast for one-shot tasks, Strict for persistent ones.
+	// Takeover is that of each queue which does not say. The zero value: Fast for one-shot tasks,
+	// Strict for persistent ones.
 	Takeover Takeover
 	// Capacity is the worker's weight where work is shared out. Default 1.
 	Capacity int

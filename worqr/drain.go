@@ -8,11 +8,12 @@ import (
 	"time"
 )
 
-// Drain gives up all persistent tasks, at a pace that ends before Grace or ctx does, and takes none any more; the worker
-// stays registered, and goes on with its one-shot tasks, over lapses. It returns when the handlers have returned and the tasks are free
-// for others. StopWork and StartWork take it back for a queue.
-// Errors: ErrNotStarted, ErrClosed, what the connection answered, and ErrStopping for handlers that have not returned: the
-// worker keeps these tasks until they do.
+// Drain gives up all persistent tasks, at a pace that ends before Grace or ctx does, and takes none
+// any more; the worker stays registered, and goes on with its one-shot tasks, over lapses. It
+// returns when the handlers have returned and the tasks are free for others. StopWork and StartWork
+// take it back for a queue.
+// Errors: ErrNotStarted, ErrClosed, what the connection answered, and ErrStopping for handlers that
+// have not returned: the worker keeps these tasks until they do.
 func (w *Worker) Drain(ctx context.Context) error {
 	w.mu.Lock()
 	state, l := w.state, w.life
@@ -65,8 +66,9 @@ func (m *membership) drainOnly(ctx context.Context) error {
 	return nil
 }
 
-// drainHolds ends the holds of a membership that is being closed, and waits for their handlers: first at a pace, for as long
-// as ctx lasts, then at once, with the last call to return. What overstays is kept.
+// drainHolds ends the holds of a membership that is being closed, and waits for their handlers:
+// first at a pace, for as long as ctx lasts, then at once, with the last call to return. What
+// overstays is kept.
 func (m *membership) drainHolds(ctx context.Context, lastCall ending) {
 	if ctx.Err() == nil {
 		// Nothing that comes free here falls to this membership again.
@@ -90,7 +92,8 @@ func (m *membership) drainHolds(ctx context.Context, lastCall ending) {
 	}
 }
 
-// endHolds ends the contexts of all holds one by one, jittered: at MoveRate, or as fast as half of Grace, or of what is left of ctx, asks.
+// endHolds ends the contexts of all holds one by one, jittered: at MoveRate, or as fast as half of
+// Grace, or of what is left of ctx, asks.
 func (m *membership) endHolds(ctx context.Context) {
 	list := slices.DeleteFunc(m.processes(), func(p *Process) bool { return p.ended() != nil })
 	left := m.life.w.cfg.Grace

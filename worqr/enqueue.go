@@ -7,17 +7,19 @@ import (
 	"iter"
 )
 
-// Enqueue appends tasks to a queue, in their order. A task is any bytes, none at all too, stored as they are.
+// Enqueue appends tasks to a queue, in their order. A task is any bytes, none at all too, stored as
+// they are.
 //
-// The slices must not be changed before Enqueue returns, and after an error of ctx for as long as a write may take.
+// The slices must not be changed before Enqueue returns, and after an error of ctx for as long as a
+// write may take.
 //
-// Up to 500 tasks of together up to 1 MiB are stored in one step, all or none. A larger batch is stored in several; what
-// stopped it half-way is a BatchError. What callers enqueue to one queue at the same time shares commands. When the
-// connection fails after a step was sent, the error is ErrUnknown: the step is not sent again, as tasks would be stored
-// twice.
+// Up to 500 tasks of together up to 1 MiB are stored in one step, all or none. A larger batch is
+// stored in several; what stopped it half-way is a BatchError. What callers enqueue to one queue at
+// the same time shares commands. When the connection fails after a step was sent, the error is
+// ErrUnknown: the step is not sent again, as tasks would be stored twice.
 //
-// Errors: ErrInvalid for an empty batch, a queue name that is refused, or a task above MaxTask: nothing is stored then.
-// ErrRedisFull, ErrUnknown, ErrWrongType, ErrClosed.
+// Errors: ErrInvalid for an empty batch, a queue name that is refused, or a task above MaxTask:
+// nothing is stored then. ErrRedisFull, ErrUnknown, ErrWrongType, ErrClosed.
 func (m *Mesh) Enqueue(ctx context.Context, queue string, tasks ...[]byte) error {
 	err := m.usable(queue)
 	if err == nil && len(tasks) == 0 {
@@ -45,13 +47,14 @@ func (m *Mesh) Enqueue(ctx context.Context, queue string, tasks ...[]byte) error
 	return nil
 }
 
-// EnqueueSeq appends the tasks of a sequence, in their order, as they come: any number of them, of which one step of at
-// most 500 tasks and 1 MiB is held in memory. A step is sent when it is full and when the sequence ends, so a sequence that
-// waits holds back what it gave before. Its slices are copied: it may use a buffer again.
+// EnqueueSeq appends the tasks of a sequence, in their order, as they come: any number of them, of
+// which one step of at most 500 tasks and 1 MiB is held in memory. A step is sent when it is full
+// and when the sequence ends, so a sequence that waits holds back what it gave before. Its slices
+// are copied: it may use a buffer again.
 //
-// It answers how many tasks were stored. Each step is stored all or none, as by Enqueue. What stopped it half-way is a
-// BatchError: of the step after the accepted ones nothing is stored, or with ErrUnknown all or none. An empty sequence is
-// no error.
+// It answers how many tasks were stored. Each step is stored all or none, as by Enqueue. What
+// stopped it half-way is a BatchError: of the step after the accepted ones nothing is stored, or
+// with ErrUnknown all or none. An empty sequence is no error.
 //
 // Errors: as Enqueue; a task above MaxTask ends it, with what came before stored.
 func (m *Mesh) EnqueueSeq(ctx context.Context, queue string, tasks iter.Seq[[]byte]) (accepted int, err error) {
@@ -96,8 +99,8 @@ func (m *Mesh) EnqueueSeq(ctx context.Context, queue string, tasks iter.Seq[[]by
 	return accepted, nil
 }
 
-// push stores one chunk. The list of queues has the queue before its first task, and again when the queue was found
-// empty and unserved: a peer may have taken it off the list meanwhile.
+// push stores one chunk. The list of queues has the queue before its first task, and again when the
+// queue was found empty and unserved: a peer may have taken it off the list meanwhile.
 func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 	l, noted, err := m.lane(ctx, queue)
 	if err == nil && !noted {
@@ -122,7 +125,8 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 		}
 	}
 	if errors.Is(err, ErrUnknown) || err == nil && fresh && noted {
-		// Noted again now, or by the next enqueue: only a listing misses the queue meanwhile, so this is no failure.
+		// Noted again now, or by the next enqueue: only a listing misses the queue meanwhile, so
+		// this is no failure.
 		if m.note(ctx, queue, l) != nil {
 			m.setNoted(l, false)
 		}
@@ -130,7 +134,8 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 	return err
 }
 
-// lane finds the lane of a queue, or makes it. noted tells that this client has put the queue into the list of queues.
+// lane finds the lane of a queue, or makes it. noted tells that this client has put the queue into
+// the list of queues.
 func (m *Mesh) lane(ctx context.Context, queue string) (l *lane, noted bool, err error) {
 	db, err := m.db(ctx)
 	if err != nil {

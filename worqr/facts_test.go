@@ -50,8 +50,8 @@ func ended(t testing.TB, ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// patient is a worker that does nothing by itself for minutes: no beat, no look and no round changes a key or hides a
-// wake-up that was lost.
+// patient is a worker that does nothing by itself for minutes: no beat, no look and no round
+// changes a key or hides a wake-up that was lost.
 func patient() worqr.WorkerConfig {
 	return worqr.WorkerConfig{
 		Beat: 3 * time.Minute, Lapse: 10 * time.Minute, Margin: time.Second, Sweep: time.Hour, Grace: 5 * time.Second,
@@ -76,7 +76,8 @@ func handling(cfg worqr.WorkerConfig, queue string, limit int, handle worqr.Hand
 	return cfg
 }
 
-// awaitIdle waits until so many memberships of a queue are parked: nothing but a wake-up or a look starts them.
+// awaitIdle waits until so many memberships of a queue are parked: nothing but a wake-up or a look
+// starts them.
 func awaitIdle(t testing.TB, c redis.Conn, ns, queue string, n int) {
 	t.Helper()
 	redistest.Eventually(t, soon, fmt.Sprintf("%d idle memberships in queue %q", n, queue), func() bool {
@@ -85,14 +86,16 @@ func awaitIdle(t testing.TB, c redis.Conn, ns, queue string, n int) {
 	})
 }
 
-// mortal opens a mesh by way of a proxy, so that a test can take its worker's connections away: to peers it is dead.
+// mortal opens a mesh by way of a proxy, so that a test can take its worker's connections away: to
+// peers it is dead.
 func mortal(t testing.TB, ns string) (*worqr.Mesh, *redistest.Proxy) {
 	t.Helper()
 	proxy := redistest.NewProxy(t, redistest.Shared(t).URL())
 	return openAt(t, proxy.URL(), worqr.Config{Namespace: ns}), proxy
 }
 
-// snapshot reads every key of a namespace with its content, byte for byte. Times to live are left out.
+// snapshot reads every key of a namespace with its content, byte for byte. Times to live are left
+// out.
 func snapshot(t testing.TB, c redis.Conn, ns string) map[string]string {
 	t.Helper()
 	content := map[string]string{}
@@ -160,7 +163,8 @@ func gather(ran chan<- string) worqr.HandlerFunc {
 	}
 }
 
-// door is a handler that says when it has begun and returns when it is told to, whatever its context does.
+// door is a handler that says when it has begun and returns when it is told to, whatever its
+// context does.
 type door struct {
 	entered chan *worqr.Process
 	leave   chan error

@@ -88,7 +88,8 @@ func TestSlotsAreFreeAfterFailures(t *testing.T) {
 	}
 }
 
-// virtual gives a mesh on the embedded server, in the time of a synctest bubble. Its end is the test's to call.
+// virtual gives a mesh on the embedded server, in the time of a synctest bubble. Its end is the
+// test's to call.
 func virtual(t testing.TB) (m *worqr.Mesh, end func()) {
 	t.Helper()
 	server := embedded.Virtual()
@@ -106,7 +107,8 @@ func virtual(t testing.TB) (m *worqr.Mesh, end func()) {
 	}
 }
 
-// scenario 73: a slot that fails again and again pauses from 100 ms doubling to 30 s, and is free each time
+// scenario 73: a slot that fails again and again pauses from 100 ms doubling to 30 s, and is free
+// each time
 func TestPausesOfAFailingSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, end := virtual(t)
@@ -278,7 +280,8 @@ func finishIsRetried(t *testing.T, action redistest.Action) {
 	want(t, "done, each once", done, []string{"a", "b", "c", "marker"})
 }
 
-// scenario 74: all connections fail for longer than a few attempts take, and the handler itself asks for the finish
+// scenario 74: all connections fail for longer than a few attempts take, and the handler itself
+// asks for the finish
 func TestFinishOutlivesAnOutage(t *testing.T) {
 	t.Parallel()
 	m, proxy := mortal(t, redistest.Namespace(t))

@@ -10,8 +10,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// A worker whose connections end, as those of a killed process do, is taken over long before its lapse; by then it has ended
-// what it held, and it opens the queue again when it can.
+// A worker whose connections end, as those of a killed process do, is taken over long before its
+// lapse; by then it has ended what it held, and it opens the queue again when it can.
 func TestFastTakeoverOfAWorkerThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	ns := redistest.Namespace(t)

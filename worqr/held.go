@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// held is a process as its context. The context inside, which Done and the children need, is made when it is first asked
-// for: a child of the membership's.
+// held is a process as its context. The context inside, which Done and the children need, is made
+// when it is first asked for: a child of the membership's.
 type held Process
 
 // Deadline is never set: the lease moves on with each beat.

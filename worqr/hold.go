@@ -5,20 +5,21 @@ import (
 	"time"
 )
 
-// Hold says how the tasks of a persistent queue are held. The zero value works. Workers of one queue have the same, but for
-// StartRate; during a rollout the one that plans a round decides.
+// Hold says how the tasks of a persistent queue are held. The zero value works. Workers of one
+// queue have the same, but for StartRate; during a rollout the one that plans a round decides.
 type Hold struct {
-	// MakeBeforeBreak: who receives a task that moves begins before its holder ends, and the holder ends when
-	// Process.Ready was called, or a Lapse later. For what may run twice for a moment.
+	// MakeBeforeBreak: who receives a task that moves begins before its holder ends, and the holder
+	// ends when Process.Ready was called, or a Lapse later. For what may run twice for a moment.
 	MakeBeforeBreak bool
 	// MoveRate is how many moves per second may begin to even out the shares. Default 100.
 	MoveRate float64
-	// Settle is how long nobody must have joined before moves begin, so that a rollout is shared out once. Default 2 s.
+	// Settle is how long nobody must have joined before moves begin, so that a rollout is shared
+	// out once. Default 2 s.
 	Settle time.Duration
 	// StartRate is how many handlers per second this worker starts. 0: no limit.
 	StartRate float64
-	// Group names the upstream of a task, "" for none; GroupRate is how many handlers of each are started per second in
-	// the whole mesh. 0: no limit.
+	// Group names the upstream of a task, "" for none; GroupRate is how many handlers of each are
+	// started per second in the whole mesh. 0: no limit.
 	Group     func(task []byte) string
 	GroupRate float64
 }

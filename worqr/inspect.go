@@ -33,7 +33,8 @@ type WorkerInfo struct {
 	Left     time.Duration // what its heartbeat has to live without a beat; 0 when it has none
 }
 
-// Queues lists every queue in use, sorted: those with tasks, with workers, or used a short while ago.
+// Queues lists every queue in use, sorted: those with tasks, with workers, or used a short while
+// ago.
 func (m *Mesh) Queues(ctx context.Context) ([]string, error) {
 	names, err := m.set(ctx, m.keys.mesh()+":queues")
 	if err != nil {
@@ -71,7 +72,8 @@ func (m *Mesh) set(ctx context.Context, key string) ([]string, error) {
 	}
 }
 
-// Workers lists the registered workers, the oldest first: those that beat, and lapsed ones that no peer has reclaimed yet.
+// Workers lists the registered workers, the oldest first: those that beat, and lapsed ones that no
+// peer has reclaimed yet.
 func (m *Mesh) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	workers := map[string]WorkerInfo{}
 	for cursor := "0"; ; {
@@ -128,8 +130,8 @@ func workerInfo(row []any) (WorkerInfo, error) {
 	return info, nil
 }
 
-// Processes lists what is in hand of a queue, the oldest token first. It reads in pages, so what changes meanwhile may
-// be missing or stale.
+// Processes lists what is in hand of a queue, the oldest token first. It reads in pages, so what
+// changes meanwhile may be missing or stale.
 func (m *Mesh) Processes(ctx context.Context, queue string) ([]ProcessInfo, error) {
 	err := m.usable(queue)
 	var list []ProcessInfo
@@ -142,7 +144,8 @@ func (m *Mesh) Processes(ctx context.Context, queue string) ([]ProcessInfo, erro
 	return list, nil
 }
 
-// holders lists processes with a token up to the given one: all for "*", else the copies of one task by fingerprint.
+// holders lists processes with a token up to the given one: all for "*", else the copies of one
+// task by fingerprint.
 func (m *Mesh) holders(ctx context.Context, queue, fingerprint string, upTo int64) ([]ProcessInfo, error) {
 	roll, err := m.roll(ctx, queue)
 	if err != nil {
@@ -254,7 +257,8 @@ func (m *Mesh) Len(ctx context.Context, queue string) (int, error) {
 	return n, nil
 }
 
-// Peek answers the task that would be taken next, and leaves it there. Errors: ErrEmpty, ErrInvalid.
+// Peek answers the task that would be taken next, and leaves it there. Errors: ErrEmpty,
+// ErrInvalid.
 func (m *Mesh) Peek(ctx context.Context, queue string) ([]byte, error) {
 	tasks, err := m.Tasks(ctx, queue, 0, 1)
 	if err == nil && len(tasks) == 0 {
@@ -266,8 +270,9 @@ func (m *Mesh) Peek(ctx context.Context, queue string) ([]byte, error) {
 	return tasks[0], nil
 }
 
-// Tasks lists up to limit waiting tasks, beginning offset tasks behind the front, in the order in which they will be
-// taken. A page far behind the front of a long queue costs Redis time in proportion.
+// Tasks lists up to limit waiting tasks, beginning offset tasks behind the front, in the order in
+// which they will be taken. A page far behind the front of a long queue costs Redis time in
+// proportion.
 func (m *Mesh) Tasks(ctx context.Context, queue string, offset, limit int) ([][]byte, error) {
 	err := m.usable(queue)
 	if err == nil && (offset < 0 || limit < 0) {

@@ -13,7 +13,8 @@ const (
 	maxQueueName = 200
 )
 
-// keyspace makes the names of keys and channels of one mesh. Nothing is ever parsed back out of them.
+// keyspace makes the names of keys and channels of one mesh. Nothing is ever parsed back out of
+// them.
 type keyspace struct{ ns string }
 
 func newKeyspace(ns string) (keyspace, error) {
@@ -31,7 +32,8 @@ func newKeyspace(ns string) (keyspace, error) {
 // mesh is the prefix of the keys of the mesh itself: {ns}, one slot.
 func (k keyspace) mesh() string { return "{" + k.ns + "}" }
 
-// queue is the prefix of the keys of one queue. The part of the name before its first / decides the slot.
+// queue is the prefix of the keys of one queue. The part of the name before its first / decides the
+// slot.
 func (k keyspace) queue(q string) string {
 	tag, rest := q, ""
 	if i := strings.IndexByte(q, '/'); i >= 0 {
@@ -40,7 +42,8 @@ func (k keyspace) queue(q string) string {
 	return k.ns + ":{" + tag + "}" + rest
 }
 
-// channels is the root of the channel names. Pub/sub does not know databases, so the root carries the number.
+// channels is the root of the channel names. Pub/sub does not know databases, so the root carries
+// the number.
 func (k keyspace) channels(db int) string { return k.ns + "@" + strconv.Itoa(db) }
 
 // checkQueue refuses what is no queue name, and says why.

@@ -7,8 +7,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// lane is the way of tasks into one queue. What several callers enqueue before the writer comes to it goes in one command,
-// so the batch grows with the load, and a lone task waits for nobody.
+// lane is the way of tasks into one queue. What several callers enqueue before the writer comes to
+// it goes in one command, so the batch grows with the load, and a lone task waits for nobody.
 type lane struct {
 	cmd  commander
 	head []any // what stands before the tasks
@@ -25,7 +25,8 @@ func newLane(cmd commander, head []any) *lane {
 	return &lane{cmd: cmd, head: head, idle: sync.Pool{New: func() any { return &entry{done: make(chan struct{}, 1)} }}}
 }
 
-// parcel, a pipeline.Request, is one enqueue of the tasks of several callers: of each all or none, as the script stores all or none.
+// parcel, a pipeline.Request, is one enqueue of the tasks of several callers: of each all or none,
+// as the script stores all or none.
 type parcel struct {
 	lane    *lane
 	entries []*entry
@@ -49,8 +50,8 @@ type entry struct {
 	err   error
 }
 
-// send stores tasks, at most as many as one command may have. fresh asks the caller to note the queue again. sent tells
-// with an error whether they may have been stored.
+// send stores tasks, at most as many as one command may have. fresh asks the caller to note the
+// queue again. sent tells with an error whether they may have been stored.
 func (l *lane) send(ctx context.Context, tasks [][]byte) (fresh, sent bool, err error) {
 	if ctx.Err() != nil {
 		return false, false, context.Cause(ctx)

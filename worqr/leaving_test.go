@@ -9,7 +9,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// A beat that finds its worker gone while the answer of its leave is lost tells of no lapse: the worker has left as it wanted.
+// A beat that finds its worker gone while the answer of its leave is lost tells of no lapse: the
+// worker has left as it wanted.
 func TestALostAnswerOfTheLeaveIsNoLapse(t *testing.T) {
 	t.Parallel()
 	m, proxy := mortal(t, redistest.Namespace(t))

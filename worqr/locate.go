@@ -10,8 +10,9 @@ import (
 
 // Location is where a persistent task is.
 type Location struct {
-	// State is "held"; "ending": cancelled, and its holder has not let go of it; "waiting"; "delayed": its handler
-	// returned; or "suspect": three workers died soon after they had begun to hold it.
+	// State is "held"; "ending": cancelled, and its holder has not let go of it; "waiting";
+	// "delayed": its handler returned; or "suspect": three workers died soon after they had begun
+	// to hold it.
 	State   string
 	Worker  string // who holds it
 	Process string
@@ -22,7 +23,8 @@ type Location struct {
 }
 
 // Locate tells where a persistent task is.
-// Errors: ErrGone when the queue has no such task. ErrInvalid, ErrClosed, or what the connection answered.
+// Errors: ErrGone when the queue has no such task. ErrInvalid, ErrClosed, or what the connection
+// answered.
 func (m *Mesh) Locate(ctx context.Context, queue string, task []byte) (Location, error) {
 	err := m.usable(queue)
 	var location Location

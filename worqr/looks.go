@@ -15,8 +15,8 @@ func (l *life) lookSoon(m *membership) {
 	signal(l.soon)
 }
 
-// lookAll has everything looked at and every dispatcher take: what was told meanwhile may have been missed, and no
-// membership is noted as idle that was not told it.
+// lookAll has everything looked at and every dispatcher take: what was told meanwhile may have been
+// missed, and no membership is noted as idle that was not told it.
 func (l *life) lookAll() { l.lookWhere(func(*membership) bool { return true }) }
 
 // lookWhere is lookAll for some.
@@ -32,8 +32,8 @@ func (l *life) lookWhere(which func(*membership) bool) {
 	signal(l.soon)
 }
 
-// looking is one round of looks: what was asked for, or else the next queue in turn. It is also the poll that finds
-// tasks of which no word came.
+// looking is one round of looks: what was asked for, or else the next queue in turn. It is also the
+// poll that finds tasks of which no word came.
 func (l *life) looking(ctx context.Context) {
 	l.checkpoints(ctx)
 	for _, m := range l.nextLooks() {

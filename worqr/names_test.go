@@ -11,7 +11,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// oddNames are names that keys, channels or patterns could mistake for something else, or for each other.
+// oddNames are names that keys, channels or patterns could mistake for something else, or for each
+// other.
 var oddNames = []string{
 	"a:b", "a_b", "error", "*", "a/b", "tasks", "a:tasks", // as the scenario has them
 	"a", "a/", "a//b", "a/b/c", "b", "a:b:tasks", "a/tasks", "a/b:tasks", "tasks:a", "workers", "a:workers", "processes:a",

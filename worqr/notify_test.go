@@ -139,8 +139,8 @@ func TestWakeUpsAreNoStorm(t *testing.T) {
 				receive(t, "a run", ran)
 			}
 			awaitIdle(t, c, ns, "q", workers)
-			// A task costs the take that brings it and the one after it, which brings another one or parks. The bound
-			// leaves room for wake-ups that came too late.
+			// A task costs the take that brings it and the one after it, which brings another one
+			// or parks. The bound leaves room for wake-ups that came too late.
 			takes, wakes := commands("take"), commands("wake")
 			t.Logf("%d takes, %d wake-ups passed on", takes, wakes)
 			if most := 3*tasks + 2*workers; takes > most || wakes > most {

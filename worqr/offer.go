@@ -8,16 +8,18 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// offered is a hold that is to move to another worker, which begins before this one ends: see Hold.MakeBeforeBreak.
+// offered is a hold that is to move to another worker, which begins before this one ends: see
+// Hold.MakeBeforeBreak.
 type offered struct {
 	p     *Process
 	free  time.Time // when it was last known to be in nobody else's hands, or offered; this and the next guarded by the membership's mu
 	taken time.Time // when it was first seen in other hands
 }
 
-// Ready tells that what this persistent task is about runs here, so that its holder before, if it goes on meanwhile, may
-// stop. Where nothing moved that way it does nothing. Errors: ErrGone when the task is not this process's; else what the
-// connection answered: the holder before then stops a Lapse after the take.
+// Ready tells that what this persistent task is about runs here, so that its holder before, if it
+// goes on meanwhile, may stop. Where nothing moved that way it does nothing. Errors: ErrGone when
+// the task is not this process's; else what the connection answered: the holder before then stops a
+// Lapse after the take.
 func (p *Process) Ready(ctx context.Context) error {
 	if p.of.station.hold == nil || !p.of.station.hold.cfg.MakeBeforeBreak || p.past.Why != Rebalance {
 		return nil

@@ -2,8 +2,9 @@ package worqr
 
 import "sync"
 
-// outbox holds the processes whose outcome is to be sent. They go with the next take, or the settler sends them: as many in
-// one command as have come together while the last command was under way.
+// outbox holds the processes whose outcome is to be sent. They go with the next take, or the
+// settler sends them: as many in one command as have come together while the last command was under
+// way.
 type outbox struct {
 	mu     sync.Mutex
 	queue  []*Process

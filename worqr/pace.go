@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// While handlers return quickly and tasks come in a stream, a queue that has run dry is asked again only a moment later: so
-// a take brings what has come meanwhile, where it brought one task at a time, and nobody is woken for each.
+// While handlers return quickly and tasks come in a stream, a queue that has run dry is asked again
+// only a moment later: so a take brings what has come meanwhile, where it brought one task at a
+// time, and nobody is woken for each.
 const (
 	paceStep = time.Millisecond
 	paceCalm = time.Second // a pause that brought less than two tasks was for nothing: none for so long

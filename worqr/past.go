@@ -14,7 +14,7 @@ type Reason string
 
 // The reasons for which a hold has ended before.
 const (
-	First     Reason = ""          // nobody held it before
+	First     Reason = ""          // nobody held it before, as far as is known
 	Death     Reason = "death"     // its holder died or lapsed
 	Handover  Reason = "handover"  // its holder stopped it by Process.Stop
 	Drain     Reason = "drain"     // its holder stopped, or stopped serving the queue
@@ -32,8 +32,8 @@ type Past struct {
 // Past answers what was before this hold.
 func (p *Process) Past() Past { return p.past }
 
-// unpackHolds takes apart what hold_take answers behind the runs: when the next delayed task is due, and each task with its
-// past.
+// unpackHolds takes apart what hold_take answers behind the runs: when the next delayed task is
+// due, and each task with its past.
 func unpackHolds(answer []any) (tasks []any, pasts []string, due time.Duration, err error) {
 	var ms int64
 	rest, err := redis.Scan(answer, &ms)

@@ -22,7 +22,8 @@ func checkpoint(t testing.TB, p *worqr.Process, data string) {
 	}
 }
 
-// The last one before the end reaches the next holder, also when the handler returns at once after it.
+// The last one before the end reaches the next holder, also when the handler returns at once after
+// it.
 func TestPersistentLastCheckpointReachesTheNextHolder(t *testing.T) {
 	t.Parallel()
 	for name, how := range ways {

@@ -15,8 +15,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// remains lists the keys that may not be there when nothing is left to hold and nobody serves the queue: all but those
-// that left allows, and the policy and the claim of a round with an end.
+// remains lists the keys that may not be there when nothing is left to hold and nobody serves the
+// queue: all but those that left allows, and the policy and the claim of a round with an end.
 func (f *fleet) remains() []string {
 	f.t.Helper()
 	return slices.DeleteFunc(left(f.t, f.redis, f.ns), func(key string) bool {
@@ -108,8 +108,9 @@ func TestPersistentQueueLeavesNoKeys(t *testing.T) {
 	}
 }
 
-// Workers come, go, die and return tasks, tasks are added and cancelled, all at random: no task is ever held twice, all
-// that is desired is held at the end, evenly, and when it is cancelled no key is left.
+// Workers come, go, die and return tasks, tasks are added and cancelled, all at random: no task is
+// ever held twice, all that is desired is held at the end, evenly, and when it is cancelled no key
+// is left.
 func TestPersistentTurmoil(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()

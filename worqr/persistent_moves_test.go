@@ -169,8 +169,8 @@ func TestPersistentMovesKeepTheirRate(t *testing.T) {
 	})
 }
 
-// keepsRate checks that within no window more events lie than a rate brings, and a burst; and that they do not take
-// more than twice as long as the rate needs.
+// keepsRate checks that within no window more events lie than a rate brings, and a burst; and that
+// they do not take more than twice as long as the rate needs.
 func keepsRate(t *testing.T, what string, at []time.Time, rate, burst float64) {
 	t.Helper()
 	slices.SortFunc(at, time.Time.Compare)
@@ -191,8 +191,8 @@ func keepsRate(t *testing.T, what string, at []time.Time, rate, burst float64) {
 	}
 }
 
-// The receiver starts when the old handler has returned, and then at once: a wake-up, not a poll. Not parallel: it
-// measures time.
+// The receiver starts when the old handler has returned, and then at once: a wake-up, not a poll.
+// Not parallel: it measures time.
 func TestPersistentHandOverIsShort(t *testing.T) {
 	f := newFleet(t)
 	slow := func(c *worqr.WorkerConfig, _ *worqr.Queue) {
@@ -216,7 +216,8 @@ func TestPersistentHandOverIsShort(t *testing.T) {
 	}
 }
 
-// a handler that needs long to return keeps its own task waiting, and nothing more is given up in its place
+// a handler that needs long to return keeps its own task waiting, and nothing more is given up in
+// its place
 func TestPersistentSlowHandlerHoldsUpItsOwnMoveOnly(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)

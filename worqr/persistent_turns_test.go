@@ -98,7 +98,8 @@ func (f *fleet) loads(names ...string) []int {
 	return loads
 }
 
-// spread waits until these workers together hold n tasks with at most 1 between the most and the least.
+// spread waits until these workers together hold n tasks with at most 1 between the most and the
+// least.
 func (f *fleet) spread(n int, names ...string) {
 	f.t.Helper()
 	f.await(fmt.Sprintf("%v hold %d tasks evenly", names, n), func() bool {

@@ -12,7 +12,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// inVirtualTime runs a test with a fleet on the embedded server, in the time of a synctest bubble: minutes cost nothing.
+// inVirtualTime runs a test with a fleet on the embedded server, in the time of a synctest bubble:
+// minutes cost nothing.
 func inVirtualTime(t *testing.T, test func(t *testing.T, f *fleet, s *embedded.Server)) {
 	synctest.Test(t, func(t *testing.T) {
 		server := embedded.Virtual()

@@ -22,7 +22,8 @@ type traffic struct {
 	byName map[string]int // by script, or by command where there is none
 }
 
-// idle starts daemons, of which each serves these queues with handlers, and waits until all of it is at rest.
+// idle starts daemons, of which each serves these queues with handlers, and waits until all of it
+// is at rest.
 func idle(t testing.TB, workers, meshes int, queues []string) *traffic {
 	t.Helper()
 	ns := redistest.Namespace(t)
@@ -86,7 +87,8 @@ func (f *traffic) rate(t testing.TB, window time.Duration) (rate float64, list s
 	return float64(total) / took, strings.Join(parts, ", ")
 }
 
-// scenario 69: each worker's beat and look, and for the whole mesh one round, one who watches who is present, and a deputy. Not parallel: it counts over time.
+// scenario 69: each worker's beat and look, and for the whole mesh one round, one who watches who
+// is present, and a deputy. Not parallel: it counts over time.
 func TestIdleWorkersAreQuiet(t *testing.T) {
 	const window, ofWorker, ofRound, ofWatch = 5 * time.Second, 2.5, 5, 14
 	for _, c := range []struct{ workers, meshes int }{{10, 1}, {10, 10}, {1, 1}} {

@@ -20,17 +20,17 @@ type Reconciled struct {
 // dropTasks is how many tasks are cancelled in one step.
 const dropTasks = 50
 
-// Reconcile makes the persistent tasks of a queue equal to a list, in steps of at most 500 tasks: it adds what is missing,
-// cancels what is not in the list, and leaves alone what stays, wherever it is on its way. The queue becomes one of
-// persistent tasks, if it is a new one.
+// Reconcile makes the persistent tasks of a queue equal to a list, in steps of at most 500 tasks:
+// it adds what is missing, cancels what is not in the list, and leaves alone what stays, wherever
+// it is on its way. The queue becomes one of persistent tasks, if it is a new one.
 //
-// Of several callers the one that began last prevails: the next step of an earlier one is refused with ErrSuperseded. What
-// an earlier one has done by then stays done until the later one has come to it. Call it again after any error: it may
-// stop half-way, and is the same when repeated.
+// Of several callers the one that began last prevails: the next step of an earlier one is refused
+// with ErrSuperseded. What an earlier one has done by then stays done until the later one has come
+// to it. Call it again after any error: it may stop half-way, and is the same when repeated.
 //
-// Errors: ErrInvalid for a task that is in the list twice, or above MaxTask, and a queue name that is refused: nothing was
-// done then. ErrConfig when the queue holds one-shot tasks. ErrSuperseded, ErrRedisFull, ErrClosed, or what the connection
-// answered.
+// Errors: ErrInvalid for a task that is in the list twice, or above MaxTask, and a queue name that
+// is refused: nothing was done then. ErrConfig when the queue holds one-shot tasks. ErrSuperseded,
+// ErrRedisFull, ErrClosed, or what the connection answered.
 func (m *Mesh) Reconcile(ctx context.Context, queue string, desired [][]byte) (Reconciled, error) {
 	var result Reconciled
 	wanted, err := m.wanted(queue, desired)

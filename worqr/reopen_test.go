@@ -11,8 +11,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// A handler that outstays StopWork keeps its task, and the queue is opened again only when it has returned: a second
-// membership would make the first one an orphan, whose tasks peers take.
+// A handler that outstays StopWork keeps its task, and the queue is opened again only when it has
+// returned: a second membership would make the first one an orphan, whose tasks peers take.
 func TestAnOverstayingHandlerKeepsItsTaskOverAReopen(t *testing.T) {
 	t.Parallel()
 	m := open(t)
@@ -50,8 +50,8 @@ func TestAnOverstayingHandlerKeepsItsTaskOverAReopen(t *testing.T) {
 	}
 }
 
-// A StartWork waits for what a StopWork drains no longer than its context, and the queue is opened when the handlers have
-// returned. Who waits for that holds up no join after a lapse.
+// A StartWork waits for what a StopWork drains no longer than its context, and the queue is opened
+// when the handlers have returned. Who waits for that holds up no join after a lapse.
 func TestStartWorkWaitsForADrainAsLongAsItsContext(t *testing.T) {
 	for name, lapses := range map[string]bool{"it lives": false, "it lapses": true} {
 		t.Run(name, func(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// runner runs the handlers of a station. A goroutine runs one after the other while there are any, and sees before each
-// that another goroutine is on its way to those that wait: so a handler that blocks holds nobody up, and of handlers that
-// return at once many share a goroutine.
+// runner runs the handlers of a station. A goroutine runs one after the other while there are any,
+// and sees before each that another goroutine is on its way to those that wait: so a handler that
+// blocks holds nobody up, and of handlers that return at once many share a goroutine.
 type runner struct {
 	mu     sync.Mutex
 	ready  []job // not empty: a goroutine is on its way

@@ -46,7 +46,8 @@ func TestHandlersThatDieHoldNobodyUp(t *testing.T) {
 	}
 }
 
-// Each of as many handlers as the limit allows runs, also while all the others block; what comes later waits.
+// Each of as many handlers as the limit allows runs, also while all the others block; what comes
+// later waits.
 func TestBlockingHandlersAllRun(t *testing.T) {
 	t.Parallel()
 	m := open(t)
@@ -98,8 +99,8 @@ func goroutinesMade(t testing.TB) uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// While handlers return quickly, tasks are taken ahead of the slots. When one does not, what was taken ahead goes to idle
-// peers, in order; the limit holds all the time.
+// While handlers return quickly, tasks are taken ahead of the slots. When one does not, what was
+// taken ahead goes to idle peers, in order; the limit holds all the time.
 func TestWhatWasTakenAheadGoesBackWhenAHandlerIsSlow(t *testing.T) {
 	t.Parallel()
 	m := open(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// A run says of each of its processes what would be said of it alone, whatever has become of the others.
+// A run says of each of its processes what would be said of it alone, whatever has become of the
+// others.
 func TestTheRunsOfASettle(t *testing.T) {
 	t.Parallel()
 	nothing := func(*bare, []drawn) {}

@@ -11,7 +11,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// Who listens hears of each of a batch, in order, by whatever kind of subscription, and also when nobody did before.
+// Who listens hears of each of a batch, in order, by whatever kind of subscription, and also when
+// nobody did before.
 func TestDoneEventsAreHeardInFull(t *testing.T) {
 	t.Parallel()
 	server := redistest.Shared(t)
@@ -35,7 +36,8 @@ func TestDoneEventsAreHeardInFull(t *testing.T) {
 	}
 }
 
-// finishes has n tasks taken and finished in one batch, as one run or as so many, and answers what a listener is told.
+// finishes has n tasks taken and finished in one batch, as one run or as so many, and answers what
+// a listener is told.
 func (b *bare) finishes(n int, run bool) (told []string) {
 	b.Helper()
 	b.enqueue(slices.Repeat([]string{"a\ntask"}, n)...)

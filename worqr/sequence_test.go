@@ -26,7 +26,8 @@ func reusing(n, size int) iter.Seq[[]byte] {
 	}
 }
 
-// A sequence is stored in its order, in steps, whatever its tasks weigh, and may use a buffer again.
+// A sequence is stored in its order, in steps, whatever its tasks weigh, and may use a buffer
+// again.
 func TestASequenceIsStoredInItsOrder(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ n, size, steps int }{{0, 1, 0}, {1, 0, 1}, {500, 3, 1}, {1234, 4, 3}, {25, 100_000, 3}, {3, 1_500_000, 3}} {

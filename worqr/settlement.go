@@ -6,8 +6,9 @@ import (
 	"strconv"
 )
 
-// named sorts a batch and appends how settle.lua is told of it: what is finished first and in the order of its numbers, so
-// that runs are long. What is put back stays in its order, as single runs: at the front the last one named comes first.
+// named sorts a batch and appends how settle.lua is told of it: what is finished first and in the
+// order of its numbers, so that runs are long. What is put back stays in its order, as single runs:
+// at the front the last one named comes first.
 func named(text []byte, batch []*Process) []byte {
 	slices.SortStableFunc(batch, func(a, b *Process) int {
 		switch aDone, bDone := a.asked() == finish, b.asked() == finish; {

@@ -106,7 +106,8 @@ func TestHandlersThatEndWithinGraceFinish(t *testing.T) {
 			first, second := receive(t, "a run", d.entered), receive(t, "a run", d.entered)
 			result := make(chan error, 1)
 			go func() { result <- end(w, stop) }()
-			// That it has begun to stop shows when Take is refused, as it is before what is running has ended.
+			// That it has begun to stop shows when Take is refused, as it is before what is running
+			// has ended.
 			redistest.Eventually(t, soon, "the stop has begun", func() bool {
 				_, err := w.Take(t.Context(), "q")
 				return errors.Is(err, worqr.ErrClosed) || errors.Is(err, worqr.ErrNotWorking)

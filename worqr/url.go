@@ -21,8 +21,8 @@ const (
 	ioTimeout      = 5 * time.Second
 )
 
-// dialer answers a function that dials the server of a URL, and the database in it. No part of the URL but scheme,
-// host and path goes into an error: the rest may be a secret.
+// dialer answers a function that dials the server of a URL, and the database in it. No part of the
+// URL but scheme, host and path goes into an error: the rest may be a secret.
 func dialer(raw string) (func(context.Context) (redis.Conn, error), int, error) {
 	refuse := func(why string) (func(context.Context) (redis.Conn, error), int, error) {
 		return nil, 0, fmt.Errorf("%w: url: %s; use redis://, rediss:// or unix://, as redis://user:password@host:6379/0", ErrConfig, why)
@@ -96,8 +96,8 @@ func dialer(raw string) (func(context.Context) (redis.Conn, error), int, error) 
 	}, db, nil
 }
 
-// bounded gives a dial that knows no context an end: a beat that hangs in it would cost the worker its lease. What is
-// dialled after the end is closed.
+// bounded gives a dial that knows no context an end: a beat that hangs in it would cost the worker
+// its lease. What is dialled after the end is closed.
 func bounded(dial func() (redis.Conn, error)) func(context.Context) (redis.Conn, error) {
 	type dialled struct {
 		conn redis.Conn

@@ -85,7 +85,8 @@ func startAnother(ctx context.Context, m *worqr.Mesh) error {
 	return w.Start(ctx)
 }
 
-// keysOfScene are all our keys of it, and which verbs cannot do their work when a foreign value is there.
+// keysOfScene are all our keys of it, and which verbs cannot do their work when a foreign value is
+// there.
 func keysOfScene(s *scene) map[string][]string {
 	mesh, queue := "{"+s.ns+"}:", queuePrefix(s.ns, "q")+":"
 	membership := s.p.ID()[:strings.LastIndexByte(s.p.ID(), '.')]
@@ -110,8 +111,8 @@ func keysOfScene(s *scene) map[string][]string {
 	}
 }
 
-// severalSteps are the verbs that no single script does. What one script does is all or nothing; when a later step is
-// refused, what the steps before it did stands, and the mesh completes it.
+// severalSteps are the verbs that no single script does. What one script does is all or nothing;
+// when a later step is refused, what the steps before it did stands, and the mesh completes it.
 var severalSteps = []string{"StartWork", "StopWork", "Worker.Fail", "Enqueue new", "Cancel"}
 
 // Of foreign values at our keys: a clear error, and no key has changed.
@@ -178,7 +179,8 @@ func foreignValue(t *testing.T, pool *redis.Pool, kind, verb string) {
 	}
 }
 
-// completed checks that nothing is lost of what a verb left half-way, once the foreign value is gone.
+// completed checks that nothing is lost of what a verb left half-way, once the foreign value is
+// gone.
 func completed(t *testing.T, c redis.Conn, s *scene, verb, key, original string) {
 	t.Helper()
 	if original == "" {
@@ -225,7 +227,8 @@ func kindOfKey(key string) string {
 	return rest
 }
 
-// A foreign value where a take would put a task: no task is lost, and none is held without being known.
+// A foreign value where a take would put a task: no task is lost, and none is held without being
+// known.
 func TestForeignValueWhereATakeWouldPutATask(t *testing.T) {
 	t.Parallel()
 	ns := redistest.Namespace(t)

@@ -30,7 +30,8 @@ var modes = map[string]func(context.Context, *Run) error{
 	"commands": commands, "pipeline": pipeline, "hold": hold, "rescue": rescue,
 }
 
-// Main runs what the flags say and prints the result. The program ends with it, whatever the library still does.
+// Main runs what the flags say and prints the result. The program ends with it, whatever the
+// library still does.
 func Main(p Peer) {
 	var o Options
 	var limit time.Duration

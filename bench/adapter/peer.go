@@ -19,8 +19,9 @@ type Session struct {
 	Enqueue func(ctx context.Context, task []byte) error
 	// Fill stores a task n times, in the fastest way that the library offers. nil: by Enqueue.
 	Fill func(ctx context.Context, task []byte, n int) error
-	// Consume starts a consumer, and returns when it will take tasks. Each handler must call handle first, which may
-	// block. settled counts finished tasks: a handler calls it at its end, or who knows better calls it later.
+	// Consume starts a consumer, and returns when it will take tasks. Each handler must call handle
+	// first, which may block. settled counts finished tasks: a handler calls it at its end, or who
+	// knows better calls it later.
 	Consume func(ctx context.Context, concurrency int, handle, settled func()) error
 	// Call runs one trivial script.
 	Call func(ctx context.Context) error

@@ -102,7 +102,8 @@ func fill(ctx context.Context, r *Run, most int, d time.Duration) (int, error) {
 	return int(stored.Load()), err
 }
 
-// drain: consumers alone. The clock runs from the first finished task, until all are or the time is up.
+// drain: consumers alone. The clock runs from the first finished task, until all are or the time is
+// up.
 func drain(ctx context.Context, r *Run) error {
 	if r.Session.Consume == nil {
 		return ErrUnsupported
@@ -139,9 +140,10 @@ func drain(ctx context.Context, r *Run) error {
 	return r.Meter.End(r.Result, finished.Total()-before)
 }
 
-// mixed: both at once. The producers run for the time that is asked for, and the clock until what they stored is finished:
-// so each finished task has cost one enqueue, also of a library whose producers outrun its consumers. The last hundredth is
-// not waited for: a consumer that sleeps at the very end shows how it polls, not how fast it is.
+// mixed: both at once. The producers run for the time that is asked for, and the clock until what
+// they stored is finished: so each finished task has cost one enqueue, also of a library whose
+// producers outrun its consumers. The last hundredth is not waited for: a consumer that sleeps at
+// the very end shows how it polls, not how fast it is.
 func mixed(ctx context.Context, r *Run) error {
 	finished, warmed, err := warm(ctx, r)
 	if err != nil {
@@ -163,8 +165,8 @@ func mixed(ctx context.Context, r *Run) error {
 	return r.Meter.End(r.Result, finished.Total()-before)
 }
 
-// warm starts a consumer and answers when it works: it has finished the first of some tasks, and those that are left keep it
-// awake until the producers are up. warmed is how many there were.
+// warm starts a consumer and answers when it works: it has finished the first of some tasks, and
+// those that are left keep it awake until the producers are up. warmed is how many there were.
 func warm(ctx context.Context, r *Run) (_ *Counter, warmed int64, _ error) {
 	if r.Session.Consume == nil || r.Session.Enqueue == nil {
 		return nil, 0, ErrUnsupported

@@ -34,7 +34,8 @@ func wake(ctx context.Context, r *Run) error {
 	})
 }
 
-// Sample takes samples with pauses between them, after a few that do not count. At least 5 do, however long it takes.
+// Sample takes samples with pauses between them, after a few that do not count. At least 5 do,
+// however long it takes.
 func Sample(r *Run, once func() (time.Duration, error)) error {
 	const unmeasured = 3
 	var samples []float64
@@ -131,7 +132,8 @@ func monitor(addr string) (stop func() (calls, inner int64), err error) {
 	}, nil
 }
 
-// used is the memory of all keys. What INFO tells has that of connections too, which come and go in a pool.
+// used is the memory of all keys. What INFO tells has that of connections too, which come and go in
+// a pool.
 func used(r *Run) (float64, error) {
 	const script = "local sum = 0 for _, k in ipairs(redis.call('KEYS', '*')) do " +
 		"sum = sum + (redis.call('MEMORY', 'USAGE', k, 'SAMPLES', 0) or 0) end return sum"

@@ -1,5 +1,5 @@
-// Callbacks works verb by verb: On tells that there is work, Take brings a task, Finish ends it. This is for programs
-// that decide themselves when to take; the daemon example is shorter.
+// Callbacks works verb by verb: On tells that there is work, Take brings a task, Finish ends it.
+// This is for programs that decide themselves when to take; the daemon example is shorter.
 //
 //	go run ./examples/callbacks
 //	REDIS_URL=redis://127.0.0.1:6379 go run ./examples/callbacks
@@ -52,10 +52,12 @@ func work(ctx context.Context) error {
 	if err := worker.Start(ctx); err != nil {
 		return err
 	}
-	// At once: what is still in hand goes back to the front of its queue, and the worker leaves. (After an error too.)
+	// At once: what is still in hand goes back to the front of its queue, and the worker leaves.
+	// (After an error too.)
 	defer worker.Fail(context.WithoutCancel(ctx))
 
-	// The callback first, then StartWork: so no word of work is missed. Words only wake; Take tells what there is.
+	// The callback first, then StartWork: so no word of work is missed. Words only wake; Take tells
+	// what there is.
 	waiting := make(chan struct{}, 1)
 	err = worker.On(queue, func(e events.Event) {
 		switch e.Kind {
@@ -116,8 +118,8 @@ func takeAll(ctx context.Context, worker *worqr.Worker) (finished int, err error
 			return finished, err
 		}
 		fmt.Printf("working on: %s\n", process.Task())
-		// ... the work itself; process.Context() ends when it should end. When it fails, process.Stop gives the task
-		// back to the front of the queue.
+		// ... the work itself; process.Context() ends when it should end. When it fails,
+		// process.Stop gives the task back to the front of the queue.
 		first, err := process.Finish(ctx)
 		if err != nil {
 			return finished, err

@@ -20,7 +20,8 @@ func (s *show) add() error {
 	return err
 }
 
-// joined waits until all holders serve the queue, so that the first sharing out is among all of them.
+// joined waits until all holders serve the queue, so that the first sharing out is among all of
+// them.
 func (s *show) joined(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not all holders serve queue %s after %v", s.queue, patience))
 	defer cancel()
@@ -50,7 +51,8 @@ func (s *show) joined(ctx context.Context) error {
 	}
 }
 
-// reconcile says which feeds are to be held. It may be called with the whole list whenever that changes, or now and then.
+// reconcile says which feeds are to be held. It may be called with the whole list whenever that
+// changes, or now and then.
 func (s *show) reconcile(ctx context.Context) error {
 	var desired [][]byte
 	for _, feed := range s.feeds {
@@ -92,7 +94,8 @@ func (s *show) held(m *member) int {
 	return n
 }
 
-// tellRest says what has happened since the last act, and where the feed is that was without a holder the longest.
+// tellRest says what has happened since the last act, and where the feed is that was without a
+// holder the longest.
 func (s *show) tellRest(ctx context.Context) {
 	after := time.Since(s.acted)
 	text := fmt.Sprintf("all %d feeds are held and shared out, %.1f s later", len(s.feeds), after.Seconds())

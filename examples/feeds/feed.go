@@ -15,9 +15,10 @@ import (
 // reader reads feeds from the server at addr.
 type reader struct{ addr string }
 
-// Handle implements worqr.Handler. It holds one feed until its context ends: the task is cancelled or moves to another
-// worker, the worker stops, or it cannot be sure any more that the task is its own. When the connection breaks before that
-// it returns, and the task is given back: some worker tries again, a little later.
+// Handle implements worqr.Handler. It holds one feed until its context ends: the task is cancelled
+// or moves to another worker, the worker stops, or it cannot be sure any more that the task is its
+// own. When the connection breaks before that it returns, and the task is given back: some worker
+// tries again, a little later.
 func (r reader) Handle(ctx context.Context, p *worqr.Process) error {
 	feed := string(p.Task())
 	last, _ := strconv.Atoi(string(p.Past().Checkpoint)) // the last line that a holder before has read, 0 when there was none
@@ -37,8 +38,9 @@ func (r reader) Handle(ctx context.Context, p *worqr.Process) error {
 		if _, err := fmt.Sscan(lines.Text(), &feed, &last); err != nil {
 			return err
 		}
-		// Here is the place to use the line; then the next holder need not read it again. The newest checkpoint goes out with
-		// the worker's next beat, and before the task moves, so it costs next to nothing to set one for each line.
+		// Here is the place to use the line; then the next holder need not read it again. The
+		// newest checkpoint goes out with the worker's next beat, and before the task moves, so it
+		// costs next to nothing to set one for each line.
 		if err := p.Checkpoint(ctx, strconv.AppendInt(nil, int64(last), 10)); err != nil {
 			return err
 		}

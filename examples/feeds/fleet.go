@@ -21,7 +21,8 @@ type member struct {
 	err    error         // how it ended
 }
 
-// fleet is all the holder processes, those that have ended too. It belongs to the goroutine of perform.
+// fleet is all the holder processes, those that have ended too. It belongs to the goroutine of
+// perform.
 type fleet struct {
 	env     []string // of each, besides the parent's
 	members []*member
@@ -58,8 +59,8 @@ func (m *member) kill() error {
 	return m.cmd.Process.Kill()
 }
 
-// drain is SIGTERM: the process gives up what it holds, and ends. Where there is no such signal it is the end of its
-// standard input.
+// drain is SIGTERM: the process gives up what it holds, and ends. Where there is no such signal it
+// is the end of its standard input.
 func (m *member) drain() {
 	m.fate = cmp.Or(m.fate, "draining")
 	if m.cmd.Process.Signal(syscall.SIGTERM) != nil {

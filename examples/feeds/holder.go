@@ -14,8 +14,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// The parent tells its holders by the environment what to do; REDIS_URL, which may hold a password, is no argument that
-// others could list.
+// The parent tells its holders by the environment what to do; REDIS_URL, which may hold a password,
+// is no argument that others could list.
 const (
 	envName    = "WORQR_FEEDS_NAME"
 	envQueue   = "WORQR_FEEDS_QUEUE"
@@ -28,7 +28,8 @@ const (
 	label     = "holder"
 )
 
-// serve is a holder process: it holds its share of the feeds until it is told to stop, and then gives them up.
+// serve is a holder process: it holds its share of the feeds until it is told to stop, and then
+// gives them up.
 func serve() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -59,8 +60,8 @@ func serve() error {
 	return errors.Join(worker.Run(ctx), told.Close())
 }
 
-// minded has the holder stop when its parent has ended, which the end of its standard input tells. ^C reaches all
-// processes of a terminal; the parent says what follows from it.
+// minded has the holder stop when its parent has ended, which the end of its standard input tells.
+// ^C reaches all processes of a terminal; the parent says what follows from it.
 func minded(stop func()) {
 	signal.Ignore(os.Interrupt)
 	go func() {
@@ -69,8 +70,8 @@ func minded(stop func()) {
 	}()
 }
 
-// witnessed tells the witness of each hold, ten times a second for as long as it lasts. It is what proves this demo; a
-// program of yours does without.
+// witnessed tells the witness of each hold, ten times a second for as long as it lasts. It is what
+// proves this demo; a program of yours does without.
 type witnessed struct {
 	witness *witness.Teller
 	handler worqr.Handler

@@ -1,15 +1,17 @@
-// Feeds is the demo of persistent tasks: a few processes hold forty TCP connections between them, each connection held by
-// one process at a time, while one of them is killed, one is added and one is drained.
+// Feeds is the demo of persistent tasks: a few processes hold forty TCP connections between them,
+// each connection held by one process at a time, while one of them is killed, one is added and one
+// is drained.
 //
 //	go run ./examples/feeds
 //	go run ./examples/feeds -json
 //	REDIS_URL=redis://127.0.0.1:6379 go run ./examples/feeds
 //
-// What to copy is in feed.go (the handler) and holder.go (the process around it). All else is the stage: the parent starts
-// a Redis inside itself unless REDIS_URL names one, a small server of feeds, a witness that holders tell what they hold
-// over connections of their own, and the holders, out of its own program. It says by Mesh.Reconcile which feeds are to be
-// held, and asks by Mesh.Locate who holds them. The exit status is 1 when two held a feed at once, when one was not held at
-// the end, or when a line of a feed was missed.
+// What to copy is in feed.go (the handler) and holder.go (the process around it). All else is the
+// stage: the parent starts a Redis inside itself unless REDIS_URL names one, a small server of
+// feeds, a witness that holders tell what they hold over connections of their own, and the holders,
+// out of its own program. It says by Mesh.Reconcile which feeds are to be held, and asks by
+// Mesh.Locate who holds them. The exit status is 1 when two held a feed at once, when one was not
+// held at the end, or when a line of a feed was missed.
 package main
 
 import (

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// screen shows what happens: on a terminal by a table that changes in place below the lines that stay, elsewhere by plain
-// lines, or by lines of JSON.
+// screen shows what happens: on a terminal by a table that changes in place below the lines that
+// stay, elsewhere by plain lines, or by lines of JSON.
 type screen struct {
 	out   io.Writer
 	json  *json.Encoder // nil: text
@@ -21,7 +21,8 @@ type screen struct {
 	last  time.Time // that the state was shown where there is no terminal
 }
 
-// event is what happens, as a line of JSON. Times are in seconds since the beginning, gaps in milliseconds.
+// event is what happens, as a line of JSON. Times are in seconds since the beginning, gaps in
+// milliseconds.
 type event struct {
 	At      float64  `json:"at"`
 	Event   string   `json:"event"` // started, reconciled, move, rest, located, killed, drained, late, state, report or interrupted
@@ -95,7 +96,8 @@ func (s *screen) interrupted(after time.Duration) {
 	s.say(event{Event: "interrupted"}, "interrupted after %.1f s", after.Seconds())
 }
 
-// The escapes: cursor up n lines, clear from here to the end, no wrapping of lines that are too long, and wrapping again.
+// The escapes: cursor up n lines, clear from here to the end, no wrapping of lines that are too
+// long, and wrapping again.
 const (
 	up     = "\x1b[%dA\r"
 	clear  = "\x1b[J"

@@ -12,8 +12,9 @@ import (
 
 const lineEvery = 100 * time.Millisecond
 
-// server is the upstream. Each feed has a new line every 100 ms, numbered from 1 at the server's start. A client says the
-// name of a feed and the last line it has; it gets the lines since at once, and then each new one:
+// server is the upstream. Each feed has a new line every 100 ms, numbered from 1 at the server's
+// start. A client says the name of a feed and the last line it has; it gets the lines since at
+// once, and then each new one:
 //
 //	> feed-07 41
 //	< feed-07 42 08:31:04.2

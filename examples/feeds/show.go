@@ -46,7 +46,8 @@ func startWitness(ctx context.Context, running *sync.WaitGroup) (w *witness.Witn
 	return w, ln.Addr().String(), nil
 }
 
-// play starts the holders, says what is to be held, and goes from act to act, each when the mesh has come to rest.
+// play starts the holders, says what is to be held, and goes from act to act, each when the mesh
+// has come to rest.
 func (s *show) play(ctx context.Context) error {
 	s.screen.began, s.told = time.Now(), map[string]int{}
 	for range holders {
@@ -110,7 +111,8 @@ func (s *show) look() {
 	s.screen.draw(s.view())
 }
 
-// shared tells whether every feed is held by somebody who should hold feeds, and nobody has two more than another.
+// shared tells whether every feed is held by somebody who should hold feeds, and nobody has two
+// more than another.
 func (s *show) shared() bool {
 	counts := map[string]int{}
 	for _, m := range s.fleet.serving() {

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// signalled starts the demo, has it end by a signal when all feeds are held, and answers its exit status and last line. It
-// waits until the holders have ended too: they share its standard error, which ends with the last of them.
+// signalled starts the demo, has it end by a signal when all feeds are held, and answers its exit
+// status and last line. It waits until the holders have ended too: they share its standard error,
+// which ends with the last of them.
 func signalled(t *testing.T, signal func(*os.Process) error) (status int, last string) {
 	t.Helper()
 	read, write, err := os.Pipe()

@@ -20,7 +20,8 @@ type verdict struct {
 	Wrong    []string        `json:"wrong,omitempty"`
 }
 
-// judge looks who holds the feeds at the end: the witness, the server of feeds and Locate must agree on each.
+// judge looks who holds the feeds at the end: the witness, the server of feeds and Locate must
+// agree on each.
 func (s *show) judge(ctx context.Context) (verdict, error) {
 	var v verdict
 	for until := time.Now().Add(5 * time.Second); ; { // a holder that only was slow to speak is given the time
@@ -58,7 +59,8 @@ func (s *show) judge(ctx context.Context) (verdict, error) {
 	}
 }
 
-// conclude adds what is known when all holders have ended, prints the verdict, and answers errWrong when it is bad.
+// conclude adds what is known when all holders have ended, prints the verdict, and answers errWrong
+// when it is bad.
 func (s *show) conclude(v verdict) error {
 	last := s.witness.Report()
 	v.Overlap, v.Possible, v.Falls, v.Faults = last.Totals.Overlaps, last.Possible, last.Totals.Falls, last.Totals.Faults

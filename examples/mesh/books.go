@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// books holds what is known of each file and each worker: what the workers report, and what Redis tells of finished
-// processes, as a killed worker may have finished one and never said so.
+// books holds what is known of each file and each worker: what the workers report, and what Redis
+// tells of finished processes, as a killed worker may have finished one and never said so.
 type books struct {
 	mu      sync.Mutex
 	files   []*file
@@ -34,7 +34,8 @@ type run struct {
 	at      time.Time
 }
 
-// end is one process whose Finish answered true: how often its worker said so, and how often Redis told it to all.
+// end is one process whose Finish answered true: how often its worker said so, and how often Redis
+// told it to all.
 type end struct {
 	process    string
 	said, told int
@@ -98,7 +99,8 @@ func (b *books) enter(worker int, r report) {
 	}
 }
 
-// tell hands on what is news. There is room for more than a demo has; troubles alone could be too many.
+// tell hands on what is news. There is room for more than a demo has; troubles alone could be too
+// many.
 func (b *books) tell(n news) {
 	if n.Kind == trouble && len(b.news) > cap(b.news)/2 {
 		return

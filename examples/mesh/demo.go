@@ -14,7 +14,8 @@ const (
 	storyEnd  = 20 * time.Second // the victims' fate is known by then, or something is wrong
 )
 
-// demo is one run. Its fields are confined to the goroutine of perform; reports come in by the books.
+// demo is one run. Its fields are confined to the goroutine of perform; reports come in by the
+// books.
 type demo struct {
 	mesh   *worqr.Mesh
 	queue  string
@@ -84,7 +85,8 @@ func (d *demo) play(ctx context.Context, files []string) error {
 	}
 }
 
-// look reads from Redis what is in whose hands. What it last lists for a victim is what a peer finds there.
+// look reads from Redis what is in whose hands. What it last lists for a victim is what a peer
+// finds there.
 func (d *demo) look(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -27,7 +27,8 @@ func directory(flag string) (string, error) {
 	return filepath.Join(strings.TrimSpace(string(root)), "src"), nil
 }
 
-// list answers the regular files below a directory, and how many it left out because they cannot be read.
+// list answers the regular files below a directory, and how many it left out because they cannot be
+// read.
 func list(dir string) (files []string, unreadable int, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// process is a worker process as its parent sees it. Its fields are the parent's goroutine's but for exited.
+// process is a worker process as its parent sees it. Its fields are the parent's goroutine's but
+// for exited.
 type process struct {
 	number int
 	cmd    *exec.Cmd
@@ -30,7 +31,8 @@ const (
 // fleet is all the worker processes.
 type fleet []*process
 
-// startFleet starts worker processes out of this very program; enter gets their reports, by several goroutines.
+// startFleet starts worker processes out of this very program; enter gets their reports, by several
+// goroutines.
 func startFleet(n int, url, queue string, pace time.Duration, enter func(worker int, r report)) (fleet, error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -1,14 +1,15 @@
-// Mesh is the demo: four worker processes hash every file below a directory, and lose nothing while one of them is
-// killed and another frozen.
+// Mesh is the demo: four worker processes hash every file below a directory, and lose nothing while
+// one of them is killed and another frozen.
 //
 //	go run ./examples/mesh
 //	go run ./examples/mesh -dir /usr/share/doc
 //	REDIS_URL=redis://127.0.0.1:6379 go run ./examples/mesh
 //
-// The parent starts a Redis inside itself unless REDIS_URL names one, starts the workers out of its own program, and
-// enqueues a task for each file. Half-way it kills one worker (SIGKILL) and freezes another (SIGSTOP) until peers have
-// taken its work over; then it lets it go on (SIGCONT), and it joins again as a new worker. At the end the parent hashes
-// all files itself and compares. The exit status is 1 when anything was lost, wrong, finished twice or out of order.
+// The parent starts a Redis inside itself unless REDIS_URL names one, starts the workers out of its
+// own program, and enqueues a task for each file. Half-way it kills one worker (SIGKILL) and
+// freezes another (SIGSTOP) until peers have taken its work over; then it lets it go on (SIGCONT),
+// and it joins again as a new worker. At the end the parent hashes all files itself and compares.
+// The exit status is 1 when anything was lost, wrong, finished twice or out of order.
 package main
 
 import (

@@ -23,8 +23,8 @@ type victim struct {
 	behind int // tasks of it that waited behind one that nobody had taken before
 }
 
-// inPlace counts which of the victim's tasks stand behind a task that nobody had taken yet: none, when they came back to
-// the front. The list is what waits, the front first.
+// inPlace counts which of the victim's tasks stand behind a task that nobody had taken yet: none,
+// when they came back to the front. The list is what waits, the front first.
 func (b *books) inPlace(v *victim, all []*victim, waiting [][]byte) (behind int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,9 +46,9 @@ func (b *books) inPlace(v *victim, all []*victim, waiting [][]byte) (behind int)
 	return behind
 }
 
-// order tells whether what the victims held was taken again in its original order and before all that waited, and when
-// the first of it was taken. A token is drawn with each take and only rises, so tokens are the order of the takes in
-// Redis, whatever the order in which the reports came.
+// order tells whether what the victims held was taken again in its original order and before all
+// that waited, and when the first of it was taken. A token is drawn with each take and only rises,
+// so tokens are the order of the takes in Redis, whatever the order in which the reports came.
 func (b *books) order(v *victim, all []*victim) (again int, first time.Time, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,7 +91,8 @@ func (f *file) after(p worqr.ProcessInfo) (run, bool) {
 	return slices.MinFunc(later, func(a, b run) int { return cmp.Compare(a.token, b.token) }), true
 }
 
-// firstTaken is the lowest token under which the file was taken, also by a victim that could not report it.
+// firstTaken is the lowest token under which the file was taken, also by a victim that could not
+// report it.
 func (f *file) firstTaken(all []*victim) int64 {
 	lowest := int64(math.MaxInt64)
 	for _, r := range f.runs {

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// report is what a worker tells the parent, a line of JSON on its standard output. A worker that is killed half-way
-// through a line leaves a torn one, which is passed over: what it had not told is found out in Redis.
+// report is what a worker tells the parent, a line of JSON on its standard output. A worker that is
+// killed half-way through a line leaves a torn one, which is passed over: what it had not told is
+// found out in Redis.
 type report struct {
 	Kind    kind
 	Worker  string `json:",omitempty"` // the incarnation that it is about

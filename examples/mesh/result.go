@@ -44,7 +44,8 @@ func (d *demo) conclude(ctx context.Context) error {
 	return nil
 }
 
-// order tells for each victim whether its tasks came back to the front in their order, and how many did.
+// order tells for each victim whether its tasks came back to the front in their order, and how many
+// did.
 func (d *demo) order() (lines []string, again int, ok bool) {
 	if d.struck.IsZero() {
 		return []string{"NO: it never came half-way"}, 0, false
@@ -73,7 +74,8 @@ func (d *demo) order() (lines []string, again int, ok bool) {
 	return lines, again, ok
 }
 
-// others names a worker that lapsed although nobody struck it: then tasks came back that no victim had held.
+// others names a worker that lapsed although nobody struck it: then tasks came back that no victim
+// had held.
 func (d *demo) others() string {
 	for _, p := range d.fleet {
 		l, expected := d.books.ledger(p.number), 0

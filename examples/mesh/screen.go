@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// screen shows a table that changes in place, below the lines that stay. Where the output is no terminal it writes the
-// table as a plain line each second.
+// screen shows a table that changes in place, below the lines that stay. Where the output is no
+// terminal it writes the table as a plain line each second.
 type screen struct {
 	out   io.Writer
 	live  bool
@@ -47,7 +47,8 @@ func (s *screen) draw(v view) {
 // close leaves the table where it is, as a picture of the end.
 func (s *screen) close() { s.table = nil }
 
-// The escapes: cursor up n lines, clear from here to the end, no wrapping of lines that are too long, and wrapping again.
+// The escapes: cursor up n lines, clear from here to the end, no wrapping of lines that are too
+// long, and wrapping again.
 const (
 	up     = "\x1b[%dA\r"
 	clear  = "\x1b[J"

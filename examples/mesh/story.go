@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// strike kills the worker with the most in its hands and freezes the next one. It answers false when nobody has anything
-// in hand, unless all is done.
+// strike kills the worker with the most in its hands and freezes the next one. It answers false
+// when nobody has anything in hand, unless all is done.
 func (d *demo) strike(ctx context.Context) bool {
 	if err := d.look(ctx); err != nil {
 		return false
@@ -59,7 +59,8 @@ func (d *demo) release() {
 	}
 }
 
-// over tells whether the victims have been struck, their tasks are back, and the frozen one is a worker again.
+// over tells whether the victims have been struck, their tasks are back, and the frozen one is a
+// worker again.
 func (d *demo) over() bool {
 	if d.struck.IsZero() {
 		return false
@@ -97,8 +98,8 @@ func (d *demo) tell(ctx context.Context, n news) {
 	}
 }
 
-// returned is called when a peer has told that what a victim held is back. It looks where: what was taken again already
-// is judged at the end.
+// returned is called when a peer has told that what a victim held is back. It looks where: what was
+// taken again already is judged at the end.
 func (d *demo) returned(ctx context.Context, v *victim) {
 	v.back = time.Now()
 	d.note("peers have reclaimed what worker %s held, %.1f s after the blow; tasks back at the front: %d", short(v.life), v.back.Sub(v.at).Seconds(), len(v.held))

@@ -11,8 +11,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// The parent tells its workers by the environment what to do; REDIS_URL, which may hold a password, is no argument
-// that others could list.
+// The parent tells its workers by the environment what to do; REDIS_URL, which may hold a password,
+// is no argument that others could list.
 const (
 	envQueue = "WORQR_MESH_QUEUE"
 	envPace  = "WORQR_MESH_PACE"
@@ -23,8 +23,8 @@ const (
 	limit     = 4 // handlers at once in each worker
 )
 
-// work is a worker process: it hashes the files that it takes from the queue until the parent is gone or wants it to
-// stop, which it learns by the end of its standard input.
+// work is a worker process: it hashes the files that it takes from the queue until the parent is
+// gone or wants it to stop, which it learns by the end of its standard input.
 func work() error {
 	signal.Ignore(os.Interrupt) // ^C reaches all processes of a terminal; the parent says what follows from it
 	ctx, stop := context.WithCancel(context.Background())
@@ -61,8 +61,8 @@ func work() error {
 	return errors.Join(worker.Run(ctx), mesh.Close())
 }
 
-// hasher handles a task, which is the path of a file. It finishes the process itself, rather than by returning nil, to
-// learn whether it was the one to do so.
+// hasher handles a task, which is the path of a file. It finishes the process itself, rather than
+// by returning nil, to learn whether it was the one to do so.
 type hasher struct {
 	out  *reporter
 	pace time.Duration

@@ -1,10 +1,11 @@
-// Producer is a program that only gives work to others. It starts no worker, so it is not listed as one.
+// Producer is a program that only gives work to others. It starts no worker, so it is not listed as
+// one.
 //
 //	go run ./examples/producer
 //	REDIS_URL=redis://127.0.0.1:6379 go run ./examples/producer
 //
-// With REDIS_URL the tasks wait for `go run ./examples/daemon`. Without, they wait in a Redis inside this program, where
-// nobody takes them.
+// With REDIS_URL the tasks wait for `go run ./examples/daemon`. Without, they wait in a Redis
+// inside this program, where nobody takes them.
 package main
 
 import (

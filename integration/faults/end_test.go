@@ -13,7 +13,8 @@ import (
 	"github.com/worqr/worqr-go/internal/share"
 )
 
-// end looks whether the tasks are shared out in the end, stops all workers, and looks at what is left.
+// end looks whether the tasks are shared out in the end, stops all workers, and looks at what is
+// left.
 func (f *fleet) end() {
 	f.Helper()
 	for _, of := range []class{beats, data, notes} {

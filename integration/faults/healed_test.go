@@ -32,8 +32,8 @@ func poll(limit time.Duration, cond func() bool) bool {
 	}
 }
 
-// recover waits until every task is held by exactly one worker, and Redis knows the same. It answers what is not so in
-// the end, "" when all is well.
+// recover waits until every task is held by exactly one worker, and Redis knows the same. It
+// answers what is not so in the end, "" when all is well.
 func (f *fleet) recover() (wrong string, took time.Duration) {
 	f.Helper()
 	since := stamp()
@@ -54,8 +54,8 @@ func (f *fleet) recover() (wrong string, took time.Duration) {
 	return wrong, stamp() - since
 }
 
-// unhealed answers what is not well by the records of those that live: held are the tasks that were claimed since, and
-// claimed lately.
+// unhealed answers what is not well by the records of those that live: held are the tasks that were
+// claimed since, and claimed lately.
 func (f *fleet) unhealed(since time.Duration) string {
 	lately := max(since, stamp()-20*claims)
 	by := map[string][]string{}
@@ -85,7 +85,8 @@ func (f *fleet) unhealed(since time.Duration) string {
 	return ""
 }
 
-// suspect tells of a task whose workers died so often that it waits for long. That is as it should be.
+// suspect tells of a task whose workers died so often that it waits for long. That is as it should
+// be.
 func (f *fleet) suspect(task string) bool {
 	at, err := f.mesh.Locate(f.Context(), f.queueOf(task), []byte(task))
 	return err == nil && at.State == "suspect" && at.Deaths > 2

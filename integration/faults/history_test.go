@@ -24,7 +24,8 @@ func (f *fleet) note(format string, args ...any) {
 	f.past = append(f.past, event{stamp(), "", fmt.Sprintf(format, args...)})
 }
 
-// history is all that happened in the present run: the faults, what the workers told, and the holds.
+// history is all that happened in the present run: the faults, what the workers told, and the
+// holds.
 func (f *fleet) history() string {
 	list := slices.Clone(f.past)
 	for _, w := range f.born {

@@ -52,8 +52,9 @@ var (
 	errBroken = errors.New("the feed broke")
 )
 
-// holder is a worker process: it holds what it is given, and claims it outside for as long as it may. What happens to it
-// is told on stdout, a line each that begins with a stamp. Orders come on stdin.
+// holder is a worker process: it holds what it is given, and claims it outside for as long as it
+// may. What happens to it is told on stdout, a line each that begins with a stamp. Orders come on
+// stdin.
 type holder struct {
 	setup   setup
 	teller  *witness.Teller

@@ -11,7 +11,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// judge reads the holds of a task one after the other, and finds what must not be. It reports each finding once.
+// judge reads the holds of a task one after the other, and finds what must not be. It reports each
+// finding once.
 type judge struct {
 	takeover worqr.Takeover
 	margin   time.Duration
@@ -91,8 +92,9 @@ func (j *judge) pair(old, next hold) (found []finding) {
 			j.any, j.least = true, after
 		}
 	}
-	// A checkpoint is written with the next beat, if there is one; and before the task is given away. It goes with the task
-	// when that is cancelled, and added again: then the next hold is a first one, or came after one that never began.
+	// A checkpoint is written with the next beat, if there is one; and before the task is given
+	// away. It goes with the task when that is cancelled, and added again: then the next hold is a
+	// first one, or came after one that never began.
 	if next.before == old.token && (next.from < old.from || given && left && !old.excused && next.from < old.acked) {
 		find(false, "it came with checkpoint %d", next.from)
 	}

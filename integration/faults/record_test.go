@@ -13,8 +13,8 @@ import (
 	"unsafe"
 )
 
-// record is what one holder writes down of one hold. It lies in memory that the test shares with it, so nothing of it is
-// lost by a SIGKILL. The holder writes, the test reads at any time.
+// record is what one holder writes down of one hold. It lies in memory that the test shares with
+// it, so nothing of it is lost by a SIGKILL. The holder writes, the test reads at any time.
 type record struct {
 	begun    atomic.Bool  // all up to start is written
 	task     atomic.Int64 // its number

@@ -15,9 +15,10 @@ import (
 	"unsafe"
 )
 
-// skew steps the wall clock of this process alone. Go reads its clocks from a page that the kernel maps into each
-// process, the vDSO, so no preloaded library comes between. The function there is replaced by a system call and an
-// addition; the code lies where gettimeofday was, which Go does not use, behind the two numbers that are added.
+// skew steps the wall clock of this process alone. Go reads its clocks from a page that the kernel
+// maps into each process, the vDSO, so no preloaded library comes between. The function there is
+// replaced by a system call and an addition; the code lies where gettimeofday was, which Go does
+// not use, behind the two numbers that are added.
 type skew struct {
 	mem *os.File
 	at  int64 // of the numbers: seconds and nanoseconds

@@ -10,8 +10,9 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// lossy does another step while the next command of each host meets a fault: its connection breaks before it is sent, or
-// before its reply. Everything but a plain enqueue is sent again, and has one effect.
+// lossy does another step while the next command of each host meets a fault: its connection breaks
+// before it is sent, or before its reply. Everything but a plain enqueue is sent again, and has one
+// effect.
 func (f *fleet) lossy(s step) {
 	kind := pick([]fault{lostAway, lostReply}, s.b)
 	do := pick([]func(*fleet, step){
@@ -41,8 +42,8 @@ func (f *fleet) unknown(err error) (stored bool) {
 	return f.losing == lostReply
 }
 
-// fence takes a worker out of a queue behind its back, as an operator's hand in Redis would: peers find a member without
-// an owner and reclaim it. The worker is refused, and opens the queue again.
+// fence takes a worker out of a queue behind its back, as an operator's hand in Redis would: peers
+// find a member without an owner and reclaim it. The worker is refused, and opens the queue again.
 func (f *fleet) fence(s step) {
 	hosts := f.victims(s)
 	if len(hosts) == 0 || !f.world.virtual {

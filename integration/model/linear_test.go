@@ -28,8 +28,8 @@ const (
 	acts    = 2 // of each client in a round
 )
 
-// Eight clients work on one queue of a real Redis at the same time, some commands losing their replies: what they saw has
-// to be what a plain queue would have shown them, one after another.
+// Eight clients work on one queue of a real Redis at the same time, some commands losing their
+// replies: what they saw has to be what a plain queue would have shown them, one after another.
 //
 // scenario 22, 65, 92, 98
 func TestHistoriesAreLinearizable(t *testing.T) {
@@ -64,7 +64,8 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 	}
 }
 
-// linearizable records one history and checks it. False: it says nothing, as a worker lapsed of itself.
+// linearizable records one history and checks it. False: it says nothing, as a worker lapsed of
+// itself.
 func linearizable(t *testing.T, random *rand.Rand, mortal bool, seen *tally) bool {
 	r := record(t, random, mortal)
 	if r.stalled {

@@ -12,7 +12,8 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m, setUp) }
 
-// setUp hands the seed to rapid. No fail files: the seed is enough, and they would be left in the source tree.
+// setUp hands the seed to rapid. No fail files: the seed is enough, and they would be left in the
+// source tree.
 func setUp() {
 	flag.Parse()
 	settings := map[string]string{"rapid.nofailfile": "true", "rapid.checks": strconv.Itoa(chunk)}
@@ -25,14 +26,16 @@ func setUp() {
 			panic(err)
 		}
 	}
-	// The embedded default makes a Lua state for each script: garbage is what these tests spend their time on.
+	// The embedded default makes a Lua state for each script: garbage is what these tests spend
+	// their time on.
 	debug.SetGCPercent(400)
 }
 
 // chunk is how many sequences one subtest runs; subtests run in parallel.
 const chunk = 50
 
-// chunks answers how many subtests it takes to run n sequences: one when the seed is given, as all would do the same.
+// chunks answers how many subtests it takes to run n sequences: one when the seed is given, as all
+// would do the same.
 func chunks(n int) int {
 	if os.Getenv("WORQR_SEED") != "" {
 		return 1

@@ -7,7 +7,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// misuse calls what has to be refused, by a worker in the wrong state or with a wrong argument. Nothing changes by it.
+// misuse calls what has to be refused, by a worker in the wrong state or with a wrong argument.
+// Nothing changes by it.
 func (f *fleet) misuse(s step) {
 	cases := []func(context.Context, step){f.badArguments, f.notStarted}
 	if len(f.running()) > 0 {

@@ -9,8 +9,8 @@ import (
 
 var errDown = errors.New("the network is down")
 
-// network is how one host reaches Redis. It can be cut, and be down: refusing, or silent, when what is sent is lost, what
-// arrives is lost, and a dial gets no answer.
+// network is how one host reaches Redis. It can be cut, and be down: refusing, or silent, when what
+// is sent is lost, what arrives is lost, and a dial gets no answer.
 type network struct {
 	reach func(ctx context.Context, network, address string) (net.Conn, error)
 

@@ -16,8 +16,8 @@ import (
 // void is a sequence that says nothing, see fatalf.
 const void = "sequences without a verdict"
 
-// The same on a real Redis, in real time: workers die in a small share of the sequences, with short leases, and then the
-// next step waits until they are reclaimed.
+// The same on a real Redis, in real time: workers die in a small share of the sequences, with short
+// leases, and then the next step waits until they are reclaimed.
 //
 // scenario 98
 func TestModelOnRedis(t *testing.T) {

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// reclaim returns what dead lives hold. Where they stand among each other at the front is the one thing that the model
-// leaves open: each one's own tasks stay in their order, in front of what waited. What is there is then adopted.
+// reclaim returns what dead lives hold. Where they stand among each other at the front is the one
+// thing that the model leaves open: each one's own tasks stay in their order, in front of what
+// waited. What is there is then adopted.
 func (m *mesh) reclaim(dead []*life, found map[string][]string, seen *tally) error {
 	for _, name := range m.names {
 		q := m.queues[name]

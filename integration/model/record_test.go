@@ -25,7 +25,8 @@ type recorder struct {
 	ns    string
 	began time.Time
 
-	// One fail at a time: what two dead hold comes back in one order, merged by its tokens, and the spec knows a fail as one step.
+	// One fail at a time: what two dead hold comes back in one order, merged by its tokens, and the
+	// spec knows a fail as one step.
 	failing sync.Mutex
 
 	mu      sync.Mutex
@@ -156,7 +157,8 @@ func (c *client) enqueue(ctx context.Context) {
 	c.tell(err, "enqueue", func() { c.r.add(c.number, from, call{verb: enqueues, tasks: tasks}, reply{unknown: err != nil}) })
 }
 
-// tell calls record for a success or an unknown outcome, and notes any other error: nothing else can go wrong here.
+// tell calls record for a success or an unknown outcome, and notes any other error: nothing else
+// can go wrong here.
 func (c *client) tell(err error, what string, record func()) {
 	if err != nil && !errors.Is(err, worqr.ErrUnknown) {
 		c.r.fault(what, err)
@@ -226,7 +228,8 @@ func (c *client) settle(ctx context.Context) {
 	case errors.Is(err, worqr.ErrLapsed), errors.Is(err, worqr.ErrFenced), errors.Is(err, worqr.ErrStopping), errors.Is(err, worqr.ErrGone):
 		// It is another's now, and nothing was done: so the history has to be right without it.
 	case errors.Is(err, worqr.ErrSettled), !done && c.r.asked(h):
-		// Another outcome was asked for before. That one may still be under way, so this says nothing of the queue.
+		// Another outcome was asked for before. That one may still be under way, so this says
+		// nothing of the queue.
 	case err != nil:
 		c.r.fault(string(verb), err)
 	default:
@@ -258,7 +261,8 @@ func (c *client) cancel(ctx context.Context) {
 	})
 }
 
-// fail ends the client's worker: by itself, or by its id, and then waits until peers have put back what it held.
+// fail ends the client's worker: by itself, or by its id, and then waits until peers have put back
+// what it held.
 func (c *client) fail(ctx context.Context) {
 	c.r.failing.Lock()
 	defer c.r.failing.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// What porcupine holds concurrent histories against: one queue as a plain value. Tasks of a history are all different,
-// and are bytes here; so are the incarnations of workers.
+// What porcupine holds concurrent histories against: one queue as a plain value. Tasks of a history
+// are all different, and are bytes here; so are the incarnations of workers.
 
 // shelf is the state of the queue. It is comparable, which keeps the checker fast.
 type shelf struct {
@@ -50,8 +50,8 @@ type reply struct {
 	state   shelf
 }
 
-// queueSpec is the sequential specification. An operation whose outcome is unknown returns at infinity: that it never
-// happened is that it happened after all others.
+// queueSpec is the sequential specification. An operation whose outcome is unknown returns at
+// infinity: that it never happened is that it happened after all others.
 var queueSpec = porcupine.Model{
 	Init: func() any { return shelf{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -110,7 +110,8 @@ func (s shelf) step(c call, r reply) (bool, shelf) {
 			}
 		}
 		s.inHand = string(hand)
-		// Holders are read after the mark was set: one that ends in between is not told, but none is invented.
+		// Holders are read after the mark was set: one that ends in between is not told, but none
+		// is invented.
 		counted := r.done == (len(s.waiting) < before) || r.open && !r.done
 		return r.unknown || counted && (!r.running || holders > 0), s
 	case fails:
@@ -140,10 +141,11 @@ func (s shelf) part(owner, task byte) (cancelled, there bool, rest string) {
 	return false, false, s.inHand
 }
 
-// ranked tells the checker in which order tasks were enqueued, as far as that follows from the rest: what is taken first
-// was enqueued first, a task's first take is meant, and takes are ordered by their tokens; what waits at the end came
-// later, in the order in which it waits. A plain queue cannot do otherwise, so this changes no verdict. But without it
-// the checker would try all orders of enqueues that overlap, and find out only at the end.
+// ranked tells the checker in which order tasks were enqueued, as far as that follows from the
+// rest: what is taken first was enqueued first, a task's first take is meant, and takes are ordered
+// by their tokens; what waits at the end came later, in the order in which it waits. A plain queue
+// cannot do otherwise, so this changes no verdict. But without it the checker would try all orders
+// of enqueues that overlap, and find out only at the end.
 func ranked(history []porcupine.Operation) []porcupine.Operation {
 	var first []porcupine.Operation
 	waiting := ""

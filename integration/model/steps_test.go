@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// step is one verb with numbers, from which it picks what it is about. They mean something in any state, so that rapid
-// can leave out steps of a sequence that has failed.
+// step is one verb with numbers, from which it picks what it is about. They mean something in any
+// state, so that rapid can leave out steps of a sequence that has failed.
 type step struct {
 	verb    string
 	a, b, c int

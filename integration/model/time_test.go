@@ -24,13 +24,14 @@ func (f *fleet) pass(d time.Duration) {
 	f.world.pass(d)
 }
 
-// room makes sure that nothing is reclaimed in the next d: when something might be, it lets all of it be reclaimed first.
+// room makes sure that nothing is reclaimed in the next d: when something might be, it lets all of
+// it be reclaimed first.
 func (f *fleet) room(d time.Duration) {
 	lapse, beat := f.world.worker.Lapse, f.world.worker.Beat
 	for _, dead := range f.dead() {
 		for _, h := range f.running() {
-			// Its last heartbeat may be older than its death by a beat and a retry. A judge is in doubt for a whole
-			// lapse from its start, and also about whoever was failed by hand.
+			// Its last heartbeat may be older than its death by a beat and a retry. A judge is in
+			// doubt for a whole lapse from its start, and also about whoever was failed by hand.
 			earliest := dead.died.Add(lapse - beat - beat/2)
 			if doubted := h.life.joined.Add(lapse - beat/10); doubted.After(earliest) {
 				earliest = doubted
@@ -73,8 +74,8 @@ func (f *fleet) buried(dead []*life) {
 	f.until(f.patience(), "the dead are reclaimed", func() bool { return !f.eye.registered(dead) })
 }
 
-// patience is how long a lapse and its reclaim take at most: when everybody is in doubt, two lapses, and then a round.
-// Where others use the machine too, it says nothing.
+// patience is how long a lapse and its reclaim take at most: when everybody is in doubt, two
+// lapses, and then a round. Where others use the machine too, it says nothing.
 func (f *fleet) patience() time.Duration {
 	if !f.world.virtual {
 		return soon
@@ -106,7 +107,8 @@ func (f *fleet) kill(s step) {
 	f.resolve()
 }
 
-// victims are the running workers whose end would say something: mostly only those with something in hand.
+// victims are the running workers whose end would say something: mostly only those with something
+// in hand.
 func (f *fleet) victims(s step) (list []*host) {
 	if !f.world.mortal {
 		return nil
@@ -122,7 +124,8 @@ func (f *fleet) victims(s step) (list []*host) {
 	return list
 }
 
-// resolve waits, where time cannot be stopped, until the dead are reclaimed: else it would happen in the middle of a step.
+// resolve waits, where time cannot be stopped, until the dead are reclaimed: else it would happen
+// in the middle of a step.
 func (f *fleet) resolve() {
 	if !f.world.virtual && len(f.dead()) > 0 && len(f.running()) > 0 {
 		f.long(step{})

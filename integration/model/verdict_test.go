@@ -144,8 +144,8 @@ func TestAnUnknownOutcomeMayBeEither(t *testing.T) {
 	}
 }
 
-// The ranks that speed the checker up change no verdict: on short histories it comes to the same without them, on right
-// ones and on ones with a false answer.
+// The ranks that speed the checker up change no verdict: on short histories it comes to the same
+// without them, on right ones and on ones with a false answer.
 func TestRanksChangeNoVerdict(t *testing.T) {
 	seen := newTally()
 	defer func() { seen.want(t, true, string(porcupine.Ok), string(porcupine.Illegal)) }()

@@ -18,7 +18,8 @@ var facts = []string{
 	"two dead at once on one queue", "a stopped task was dropped", "a finish came too late",
 }
 
-// scenario 98, and the order of 19, 20, 23, 24, 44, 105, 107: in every state that the sequences come to
+// scenario 98, and the order of 19, 20, 23, 24, 44, 105, 107: in every state that the sequences
+// come to
 func TestModelInVirtualTime(t *testing.T) {
 	n := wanted(t, "WORQR_MODEL_SEQUENCES", sequences)
 	seen := newTally()

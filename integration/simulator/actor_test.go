@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// actor is a coroutine that sends commands. Between two of them the schedule may run others, or let it die.
+// actor is a coroutine that sends commands. Between two of them the schedule may run others, or let
+// it die.
 type actor struct {
 	w       *world
 	name    string
@@ -82,8 +83,9 @@ func untilEnded(fn func()) (over bool) {
 	return false
 }
 
-// call sends a command as the library does: again when no answer came, up to three times or until it gives up. known is
-// false when no answer came at all; repeated tells that a copy before the one that was answered may have run.
+// call sends a command as the library does: again when no answer came, up to three times or until
+// it gives up. known is false when no answer came at all; repeated tells that a copy before the one
+// that was answered may have run.
 func (a *actor) call(script, queue string, about any, args ...string) (r reply, repeated, known bool) {
 	w := a.w
 	c := &command{script: script, queue: queue, args: args, by: a.name, number: len(w.log), about: about}

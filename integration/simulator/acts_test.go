@@ -133,7 +133,8 @@ func untilStopped(ctx context.Context, _ *worqr.Process) error {
 	return ctx.Err()
 }
 
-// loseTake has a take executed whose answers are all lost: the process is in Redis and its worker does not know.
+// loseTake has a take executed whose answers are all lost: the process is in Redis and its worker
+// does not know.
 func (s *stage) loseTake() {
 	s.data.Intercept(func(c redistest.Command) redistest.Action {
 		switch scriptOf(s, c) {
@@ -174,7 +175,8 @@ func (s *stage) deadWith(n int) {
 	s.eventually("its heartbeat ends", func(st *state) bool { return !st.beating[id] })
 }
 
-// orphan makes a member with n processes whose worker nobody knows: what is left of commands that came after its death.
+// orphan makes a member with n processes whose worker nobody knows: what is left of commands that
+// came after its death.
 func (s *stage) orphan(n int) {
 	s.Helper()
 	for _, c := range []*command{

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// brought reads what a take of membership m answered: tasks, whose numbers and tokens stand in runs.
+// brought reads what a take of membership m answered: tasks, whose numbers and tokens stand in
+// runs.
 func brought(m string, r reply) ([]process, error) {
 	if len(r.words) < 3 {
 		return nil, fmt.Errorf("it answered %v", r)
@@ -29,8 +30,9 @@ func brought(m string, r reply) ([]process, error) {
 	return list, nil
 }
 
-// packed is how settle is told what is to become of processes: in runs, where numbers and tokens go on and the outcome is
-// the same. What goes to the front is named one by one, as a run would turn its order round.
+// packed is how settle is told what is to become of processes: in runs, where numbers and tokens go
+// on and the outcome is the same. What goes to the front is named one by one, as a run would turn
+// its order round.
 func (s settling) packed() string {
 	var runs []string
 	for at := 0; at < len(s.processes); {

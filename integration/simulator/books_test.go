@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// books are what became of the tasks of one queue, kept from the answers alone: what Redis holds must agree.
+// books are what became of the tasks of one queue, kept from the answers alone: what Redis holds
+// must agree.
 type books struct {
 	accepted, finished, cancelled, deleted map[string]int
 	marks                                  map[string]int64 // when a task was cancelled last
@@ -33,7 +34,8 @@ func newBooks() *books {
 	}
 }
 
-// ended tells whether a task that was taken under this token was cancelled, or deleted with its queue.
+// ended tells whether a task that was taken under this token was cancelled, or deleted with its
+// queue.
 func (b *books) ended(task string, token int64) bool {
 	return token <= b.wiped || token <= b.marks[task]
 }

@@ -66,14 +66,16 @@ func TestAFaultAtEveryBoundary(t *testing.T) {
 		})
 	}
 	running.Wait()
-	// An operation may need fewer commands than when it went well, when time or another one was faster.
+	// An operation may need fewer commands than when it went well, when time or another one was
+	// faster.
 	t.Logf("%d cases, of which %d without their fault, in %v", number.Load(), missed.Load(), time.Since(begun).Round(time.Second))
 	if 10*missed.Load() > number.Load() {
 		t.Errorf("%d of %d cases went without their fault", missed.Load(), number.Load())
 	}
 }
 
-// play runs an operation with its fault, and checks that the mesh recovers. It answers what the operation sent.
+// play runs an operation with its fault, and checks that the mesh recovers. It answers what the
+// operation sent.
 func (s *stage) play(o operation) []string {
 	if !o.alone {
 		s.startPeer()

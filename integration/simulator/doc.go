@@ -1,14 +1,16 @@
 // Package simulator attacks the order in which things happen. It holds tests only.
 //
-// The schedule simulator drives the scripts of package worqr, as they are, on a real Redis: workers, peers that reclaim,
-// producers and cancellers, each a coroutine that may die between any two of its commands, and a network that
-// delivers any command but an enqueue a second time, late, or after its sender's death. One schedule is a few dozen
-// commands in a random order that its seed gives; the whole state is read and judged after each of them. The same
-// schedules on the embedded default must give the same replies.
+// The schedule simulator drives the scripts of package worqr, as they are, on a real Redis:
+// workers, peers that reclaim, producers and cancellers, each a coroutine that may die between any
+// two of its commands, and a network that delivers any command but an enqueue a second time, late,
+// or after its sender's death. One schedule is a few dozen commands in a random order that its seed
+// gives; the whole state is read and judged after each of them. The same schedules on the embedded
+// default must give the same replies.
 //
-// The boundary test works with the library's own objects: for each operation, a fault of each kind at each of its
-// commands, and then the mesh has to recover.
+// The boundary test works with the library's own objects: for each operation, a fault of each kind
+// at each of its commands, and then the mesh has to recover.
 //
-// WORQR_SEED=n runs only the schedule of that seed and prints its commands. WORQR_SCHEDULES=n runs n instead of the
-// default, which is a tenth under the race detector: it has nothing to find in the scripts, and makes all this slow.
+// WORQR_SEED=n runs only the schedule of that seed and prints its commands. WORQR_SCHEDULES=n runs
+// n instead of the default, which is a tenth under the race detector: it has nothing to find in the
+// scripts, and makes all this slow.
 package simulator

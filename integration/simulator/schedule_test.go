@@ -42,7 +42,8 @@ func (w *world) schedule() (err error) {
 	return nil
 }
 
-// futureTokens lets some schedules begin with a token that the clock has not reached: it was set back since.
+// futureTokens lets some schedules begin with a token that the clock has not reached: it was set
+// back since.
 func (w *world) futureTokens() {
 	if !w.chance(0.3) {
 		return
@@ -164,7 +165,8 @@ func (w *world) silent() []string {
 	return list
 }
 
-// killSomebody ends an actor between two of its commands; with a worker both of its coroutines, and another one starts.
+// killSomebody ends an actor between two of its commands; with a worker both of its coroutines, and
+// another one starts.
 func (w *world) killSomebody() {
 	if len(w.actors) == 0 {
 		return

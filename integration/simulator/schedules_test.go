@@ -19,7 +19,8 @@ const (
 	lanes     = 4     // at once, to keep Redis busy
 )
 
-// scenario 27, scenario 41, scenario 92, scenario 98, scenario 100, scenario 101, scenario 102, scenario 103,
+// scenario 27, scenario 41, scenario 92, scenario 98, scenario 100, scenario 101, scenario 102,
+// scenario 103,
 // scenario 104, scenario 105
 func TestSchedules(t *testing.T) {
 	count := schedules
@@ -30,7 +31,8 @@ func TestSchedules(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a state a command is much garbage
 	end := first + uint64(count)
 	begun := time.Now()
-	// Whom a wake-up reaches depends on whether anybody listens: the odd seeds have a server with a listener.
+	// Whom a wake-up reaches depends on whether anybody listens: the odd seeds have a server with a
+	// listener.
 	silent, heard := redistest.Own(t), redistest.Own(t)
 	listen(t, heard)
 	var commands, ran atomic.Int64

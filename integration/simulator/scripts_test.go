@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// meshScripts work in the slot of the mesh and go without the prelude; all others have it, and some a second one.
+// meshScripts work in the slot of the mesh and go without the prelude; all others have it, and some
+// a second one.
 var meshScripts = map[string]bool{
 	"join": true, "beat": true, "serve": true, "unserve": true, "note": true, "forget": true, "leave": true,
 	"fail": true, "sweep": true, "roster": true, "served": true, "check": true, "appear": true, "watch": true,
@@ -18,8 +19,8 @@ var meshScripts = map[string]bool{
 // source is one script as the library sends it.
 type source struct{ name, text, sha string }
 
-// sources reads the scripts from their folder and composes them as package worqr does. The boundary test fails when the
-// library sends any other.
+// sources reads the scripts from their folder and composes them as package worqr does. The boundary
+// test fails when the library sends any other.
 var sources = sync.OnceValue(func() map[string]source {
 	const folder = "../../worqr/lua"
 	files, err := filepath.Glob(folder + "/*.lua")

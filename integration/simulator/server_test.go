@@ -73,11 +73,12 @@ type reply struct {
 	refused string
 }
 
-// readOnly are the commands that change nothing. The state is not read after them: if one did change something, the
-// next step would be found to have had an effect that it cannot have.
+// readOnly are the commands that change nothing. The state is not read after them: if one did
+// change something, the next step would be found to have had an effect that it cannot have.
 var readOnly = map[string]bool{"look": true, "held": true, "audit": true, "newest": true, "served": true, "SMEMBERS": true, "HGET": true}
 
-// run executes a command and reads the state after it, in one round trip. The state is nil when it cannot have changed.
+// run executes a command and reads the state after it, in one round trip. The state is nil when it
+// cannot have changed.
 func (s *server) run(c *command) (reply, *state, error) {
 	reads := readOnly[c.script] || c.script == "" && readOnly[c.args[0]]
 	s.send(c)

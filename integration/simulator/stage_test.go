@@ -107,8 +107,8 @@ func (s *stage) startWork(w *worqr.Worker) {
 	redistest.Eventually(s, soon, "the queue is served", func() bool { return w.StartWork(s.ctx, "q") == nil })
 }
 
-// comesBack notes that processes will come back in the order in which they were taken. That is promised for those of
-// one membership: on a slow machine their worker may have lapsed in between.
+// comesBack notes that processes will come back in the order in which they were taken. That is
+// promised for those of one membership: on a slow machine their worker may have lapsed in between.
 func (s *stage) comesBack(list ...*worqr.Process) {
 	byMembership := map[string][]string{}
 	for _, p := range list {
@@ -120,7 +120,8 @@ func (s *stage) comesBack(list ...*worqr.Process) {
 	}
 }
 
-// everybodyLeaves ends the peer's worker. One that lapses just then, on a slow machine, needs a successor who buries it.
+// everybodyLeaves ends the peer's worker. One that lapses just then, on a slow machine, needs a
+// successor who buries it.
 func (s *stage) everybodyLeaves() {
 	s.Helper()
 	for range 5 {
@@ -220,7 +221,8 @@ func (s *stage) take(w *worqr.Worker, n int) {
 	})
 }
 
-// finish finishes a process of the victim, and notes a true. It answers whether the answer can be that of a first Finish.
+// finish finishes a process of the victim, and notes a true. It answers whether the answer can be
+// that of a first Finish.
 func (s *stage) finish(p *worqr.Process) bool {
 	ctx, cancel := context.WithTimeout(s.life, soon)
 	defer cancel()
@@ -236,7 +238,8 @@ func (s *stage) finish(p *worqr.Process) bool {
 	return won || err != nil
 }
 
-// goOn is what a victim that lives does after the operation: it finishes what it has, and all that waits.
+// goOn is what a victim that lives does after the operation: it finishes what it has, and all that
+// waits.
 func (s *stage) goOn() {
 	for _, p := range s.hand {
 		s.finish(p)

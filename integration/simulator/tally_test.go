@@ -33,7 +33,8 @@ func (w *world) tell(c *command, r reply) {
 	}
 }
 
-// expected are what a few thousand schedules must have brought about, or they test less than they seem to.
+// expected are what a few thousand schedules must have brought about, or they test less than they
+// seem to.
 var expected = []string{
 	"FENCED take", "FENCED settle", "FENCED look", "STALE open", "LOST serve", "LOST beat", "LOST join",
 	"take while a reclaim is under way", "repeated take", "gone settle", "dropped settle", "reclaim in steps",

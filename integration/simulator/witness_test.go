@@ -12,7 +12,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// witness counts what Redis tells to have finished, over a connection of its own that no fault touches.
+// witness counts what Redis tells to have finished, over a connection of its own that no fault
+// touches.
 type witness struct {
 	mu   sync.Mutex
 	done map[string]map[string]int // by namespace and task

@@ -130,7 +130,8 @@ func (w *world) deathsAreFinal(before *state, c *command) {
 	}
 }
 
-// listIsKept checks that no queue leaves the list by a forget that was decided before the last note.
+// listIsKept checks that no queue leaves the list by a forget that was decided before the last
+// note.
 func (w *world) listIsKept(before *state, c *command, r reply) {
 	switch c.script {
 	case "note":

@@ -43,7 +43,8 @@ func TestTheLibraryLinksNothingElse(t *testing.T) {
 	}
 }
 
-// Imports go one way: worqr -> events, heartbeat, and internal/pipeline, presence, share; heartbeat has the standard library only.
+// Imports go one way: worqr -> events, heartbeat, and internal/pipeline, presence, share; heartbeat
+// has the standard library only.
 func TestImportsGoOneWay(t *testing.T) {
 	may := map[string][]string{
 		"heartbeat": {},

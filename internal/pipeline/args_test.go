@@ -14,7 +14,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// sending tells how many writes it is in, each of which reads arguments. It takes its time after the end of a connection.
+// sending tells how many writes it is in, each of which reads arguments. It takes its time after
+// the end of a connection.
 type sending struct {
 	redis.ConnWithTimeout
 	now *atomic.Int32
@@ -30,8 +31,9 @@ func (s sending) Send(name string, args ...any) error {
 	return err
 }
 
-// Once Do has returned its arguments belong to the caller again, however it ended; only a context that ends is excepted.
-// Here the connection breaks in the middle of a request, which is larger than all buffers.
+// Once Do has returned its arguments belong to the caller again, however it ended; only a context
+// that ends is excepted. Here the connection breaks in the middle of a request, which is larger
+// than all buffers.
 func TestArgumentsAreNotReadLate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

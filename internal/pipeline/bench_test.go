@@ -14,7 +14,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// One EVALSHA of a trivial script, by so many callers: over a pipe, and over a redigo pool with one connection per call.
+// One EVALSHA of a trivial script, by so many callers: over a pipe, and over a redigo pool with one
+// connection per call.
 
 func BenchmarkDo(b *testing.B) {
 	benchmark(b, func(b *testing.B, url, sha string, _ int) func() error {

@@ -27,17 +27,18 @@ const (
 
 func newCall() any { return &call{done: make(chan struct{}, 1), late: make(chan struct{}, 1)} }
 
-// Do sends a command and waits for its answer, or until ctx ends: that frees the caller, and leaves the connection to the
-// others. sent tells with an error whether the server may have run the command. A refusal of the server is a redis.Error.
+// Do sends a command and waits for its answer, or until ctx ends: that frees the caller, and leaves
+// the connection to the others. sent tells with an error whether the server may have run the
+// command. A refusal of the server is a redis.Error.
 //
 // After an error of ctx args may be read for as long as a write takes.
 func (p *Pipe) Do(ctx context.Context, name string, args ...any) (reply any, sent bool, err error) {
 	return p.call(ctx, true, name, args)
 }
 
-// Try is Do, and waits for an answer no longer than Config.Patience once the command is written: its error is ErrLate then,
-// and the next request goes over another connection. It is for a command that may be sent twice. args may be read then as
-// after an error of ctx.
+// Try is Do, and waits for an answer no longer than Config.Patience once the command is written:
+// its error is ErrLate then, and the next request goes over another connection. It is for a command
+// that may be sent twice. args may be read then as after an error of ctx.
 func (p *Pipe) Try(ctx context.Context, name string, args ...any) (reply any, sent bool, err error) {
 	return p.call(ctx, false, name, args)
 }
@@ -84,5 +85,6 @@ func (c *call) Answered(reply any, sent bool, err error) {
 	c.done <- struct{}{}
 }
 
-// Late tells the caller that its answer has not come for some time. It is not called after Answered.
+// Late tells the caller that its answer has not come for some time. It is not called after
+// Answered.
 func (c *call) Late() { c.late <- struct{}{} }

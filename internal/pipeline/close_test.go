@@ -13,8 +13,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// A pipe that was not used has no goroutine: this bubble would not end, as nobody closes it. One that was closed has
-// none either, used or not.
+// A pipe that was not used has no goroutine: this bubble would not end, as nobody closes it. One
+// that was closed has none either, used or not.
 func TestUnusedPipeIsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{to: inMemory(served)}
@@ -42,7 +42,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 	redistest.Eventually(t, soon, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// Close answers what is flying, what waits for a dial or a pause, and what comes later, all with ErrClosed.
+// Close answers what is flying, what waits for a dial or a pause, and what comes later, all with
+// ErrClosed.
 func TestCloseAnswersAll(t *testing.T) {
 	closed := func(t *testing.T, sent bool, all ...*request) { // Close has returned, and everything is answered
 		t.Helper()

@@ -85,7 +85,8 @@ func (l large) Command() (string, []any, int) {
 	return l.request.Command()
 }
 
-// The same while the writer is stuck: the server does not read. It is not stuck for the one who leaves.
+// The same while the writer is stuck: the server does not read. It is not stuck for the one who
+// leaves.
 func TestWithdrawnBehindAStuckWriter(t *testing.T) {
 	t.Parallel()
 	reads, seen := make(chan struct{}), make(chan []string, 10)
@@ -158,7 +159,8 @@ func TestAllWithdrawn(t *testing.T) {
 	})
 }
 
-// When the reply is lost the caller learns that the command may have run. It has, or has not: once, never twice.
+// When the reply is lost the caller learns that the command may have run. It has, or has not: once,
+// never twice.
 func TestLostReply(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

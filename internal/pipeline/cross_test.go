@@ -14,8 +14,9 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// Replies never cross, whatever breaks: 500,000 calls of 128 callers through a storm (see storm_test.go), a tenth of it
-// with -short, 10 million with WORQR_LONG=1. Each call checks that the answer is its own. Besides, through all of it:
+// Replies never cross, whatever breaks: 500,000 calls of 128 callers through a storm (see
+// storm_test.go), a tenth of it with -short, 10 million with WORQR_LONG=1. Each call checks that
+// the answer is its own. Besides, through all of it:
 //   - no request is written twice, and none that was said not to be sent is written at all;
 //   - arguments are not read after Do returned, unless its context had ended or it was late: each caller writes the next
 //     call's payload into the same bytes at once. The race detector sees a violation, and so does the proxy: a payload

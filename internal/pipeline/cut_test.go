@@ -32,8 +32,8 @@ var replies = []struct {
 	{"$4\r\nlast\r\n", []byte("last")},
 }
 
-// A connection that is cut at any byte of its replies: who has a whole one gets it, everybody else learns that the
-// command was sent. The next call goes over a new connection.
+// A connection that is cut at any byte of its replies: who has a whole one gets it, everybody else
+// learns that the command was sent. The next call goes over a new connection.
 func TestCutAtEveryByteOfTheReplies(t *testing.T) {
 	t.Parallel()
 	var stream string
@@ -99,7 +99,8 @@ func batched(dial dialler, n, width int) (*pipeline.Pipe, []*request) {
 	return p, all
 }
 
-// A connection that is cut at any byte of what was written: the server has answered the whole ones, or none.
+// A connection that is cut at any byte of what was written: the server has answered the whole ones,
+// or none.
 func TestCutAtEveryByteOfTheRequests(t *testing.T) {
 	t.Parallel()
 	const one, n = "*2\r\n$4\r\nECHO\r\n$1\r\n0\r\n", 4

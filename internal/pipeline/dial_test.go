@@ -38,8 +38,8 @@ func ms(all ...int) (ds []time.Duration) {
 	return ds
 }
 
-// A failed dial answers all that waits, as not sent. The next waits for a pause that doubles up to a quarter second, and
-// begins anew after a success.
+// A failed dial answers all that waits, as not sent. The next waits for a pause that doubles up to
+// a quarter second, and begins anew after a success.
 func TestDialFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outage{to: inMemory(served), start: time.Now()}

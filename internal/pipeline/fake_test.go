@@ -16,7 +16,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// A server played by hand, for claims about the pipeline alone: what it does at a chosen byte or moment.
+// A server played by hand, for claims about the pipeline alone: what it does at a chosen byte or
+// moment.
 
 // play is the server's side of the n-th connection. Its return closes it.
 type play func(n int, c net.Conn)
@@ -62,7 +63,8 @@ func inMemory(play play) dialler {
 	}
 }
 
-// requests reads what the client sends until its end. It reads ahead, so that a server which sleeps holds no writer up.
+// requests reads what the client sends until its end. It reads ahead, so that a server which sleeps
+// holds no writer up.
 func requests(c net.Conn) <-chan []string {
 	all := make(chan []string, 4096)
 	go func() {
@@ -111,7 +113,8 @@ func readLength(r *bufio.Reader, kind byte) (int, error) {
 
 func bulk(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s), s) }
 
-// served answers ECHO, and SLEEP <duration> after that time, in order. From SILENCE on it answers nothing.
+// served answers ECHO, and SLEEP <duration> after that time, in order. From SILENCE on it answers
+// nothing.
 func served(_ int, c net.Conn) {
 	all := requests(c)
 	for r := range all {

@@ -16,7 +16,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// bubble runs a test in virtual time. At its end the pipe is closed and every goroutine of it has to end.
+// bubble runs a test in virtual time. At its end the pipe is closed and every goroutine of it has
+// to end.
 func bubble(t *testing.T, cfg pipeline.Config, play play, test func(t *testing.T, p *pipeline.Pipe, l *line)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -68,7 +69,8 @@ func TestNoReply(t *testing.T) {
 	})
 }
 
-// No answer within Timeout breaks the connection, for all that waits on it. What counts is the oldest that is flying.
+// No answer within Timeout breaks the connection, for all that waits on it. What counts is the
+// oldest that is flying.
 func TestTimeout(t *testing.T) {
 	bubble(t, pipeline.Config{Timeout: 3 * time.Second, Connections: 1}, served, func(t *testing.T, p *pipeline.Pipe, l *line) {
 		for range 3 { // two seconds each, one after the other
@@ -120,7 +122,8 @@ func TestTimeoutOfTheOldest(t *testing.T) {
 	})
 }
 
-// A connection lives through any idle time, also one without a ConnWithTimeout, whose own read time-out is a second here.
+// A connection lives through any idle time, also one without a ConnWithTimeout, whose own read
+// time-out is a second here.
 func TestIdle(t *testing.T) {
 	for _, wrap := range []func(dialler) dialler{func(d dialler) dialler { return d }, hide} {
 		synctest.Test(t, func(t *testing.T) {
@@ -138,7 +141,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A connection without a ConnWithTimeout works under load and breaks like any other; its own time-out breaks it.
+// A connection without a ConnWithTimeout works under load and breaks like any other; its own
+// time-out breaks it.
 func TestHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{to: hide(inMemory(served))}
@@ -176,7 +180,8 @@ func (e *ending) Close() error {
 	return e.ConnWithTimeout.Close()
 }
 
-// A connection that the server closes while it is idle is known before the next request, which succeeds at once.
+// A connection that the server closes while it is idle is known before the next request, which
+// succeeds at once.
 func TestClosedWhileIdle(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)

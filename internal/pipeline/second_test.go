@@ -110,7 +110,8 @@ func TestOnlyOneConnection(t *testing.T) {
 	})
 }
 
-// A first connection that is dead without a word gets nothing more, also not while the second is slow for a moment.
+// A first connection that is dead without a word gets nothing more, also not while the second is
+// slow for a moment.
 func TestSecondSlowBesideADeadOne(t *testing.T) {
 	bubble(t, pipeline.Config{Timeout: 5 * time.Second}, served, func(t *testing.T, p *pipeline.Pipe, l *line) {
 		lost := do(p, t.Context(), "SILENCE")

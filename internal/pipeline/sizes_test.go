@@ -16,8 +16,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// Arguments and replies that are larger than every buffer on the way, from many callers at once: who writes must not
-// wait for one who reads.
+// Arguments and replies that are larger than every buffer on the way, from many callers at once:
+// who writes must not wait for one who reads.
 func TestLarge(t *testing.T) {
 	t.Parallel()
 	p := open(t, pipeline.Config{Dial: byURL(redistest.Own(t).URL()), Timeout: soon, Connections: 1})
@@ -40,8 +40,9 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// One batch of more than the buffers and the sockets of both sides hold, in requests and in replies. Redis buffers its
-// replies without a limit; not so the other server: as long as its reply is not read it reads nothing.
+// One batch of more than the buffers and the sockets of both sides hold, in requests and in
+// replies. Redis buffers its replies without a limit; not so the other server: as long as its reply
+// is not read it reads nothing.
 func TestLongBatch(t *testing.T) {
 	t.Parallel()
 	stepwise, stop := listen(t, func(_ int, c net.Conn) {

@@ -13,8 +13,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// storm is a Redis behind faults. What becomes of a call is drawn from the seed and its number alone, so the same seed
-// gives the same storm, whoever does which call.
+// storm is a Redis behind faults. What becomes of a call is drawn from the seed and its number
+// alone, so the same seed gives the same storm, whoever does which call.
 type storm struct {
 	t       *testing.T
 	seed    uint64
@@ -42,7 +42,8 @@ const (
 	kinds
 )
 
-// The faults. The first two are the caller's to raise before its call, the others meet the call at the proxy.
+// The faults. The first two are the caller's to raise before its call, the others meet the call at
+// the proxy.
 const (
 	none = iota
 	cutAll
@@ -115,7 +116,8 @@ func (s *storm) patience(id uint64) (time.Duration, bool) {
 // hurried tells whether a call is a Try.
 func (s *storm) hurried(id uint64) bool { return s.draw(id, 5)%4 == 0 }
 
-// payload is the number of the call and what fills it up: mostly little, sometimes more than a buffer holds.
+// payload is the number of the call and what fills it up: mostly little, sometimes more than a
+// buffer holds.
 func (s *storm) payload(b []byte, id uint64) []byte {
 	size := 16 + int(s.draw(id, 3)%50)
 	switch s.draw(id, 4) % 2048 {

@@ -20,7 +20,8 @@ func try(t *testing.T, p *pipeline.Pipe, want time.Duration, name string, args .
 	}
 }
 
-// Try waits for Patience. It leaves the connection to the others, and the next request goes over another one.
+// Try waits for Patience. It leaves the connection to the others, and the next request goes over
+// another one.
 func TestTry(t *testing.T) {
 	bubble(t, pipeline.Config{Patience: time.Second}, served, func(t *testing.T, p *pipeline.Pipe, l *line) {
 		if v, _, err := p.Try(t.Context(), "ECHO", "x"); err != nil || string(v.([]byte)) != "x" {
@@ -44,7 +45,8 @@ func TestTry(t *testing.T) {
 	})
 }
 
-// A Try is late by its own time, wherever it stands: behind what was told already, on the only connection.
+// A Try is late by its own time, wherever it stands: behind what was told already, on the only
+// connection.
 func TestTryBehindTheLate(t *testing.T) {
 	bubble(t, pipeline.Config{Patience: time.Second, Connections: 1}, served, func(t *testing.T, p *pipeline.Pipe, l *line) {
 		lost := do(p, t.Context(), "SILENCE")

@@ -108,7 +108,8 @@ func TestALossThatIsNotMendedInTime(t *testing.T) {
 				r.told1(lost+2, lost)
 				r.up()
 			}
-			// It counts from the last look that found it standing: Grace/4 before, or Grace/2 more where only the reader knows.
+			// It counts from the last look that found it standing: Grace/4 before, or Grace/2 more
+			// where only the reader knows.
 			if early := HolderGrace / 4; fastest < early || fastest > HolderGrace+50*time.Millisecond {
 				t.Errorf("lost %v after the cut", fastest)
 			}

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// world is a holder, a judge, and the server between them, in time that the test makes, a millisecond at a time. The holder
-// decides by a tenure and the judge by a Watch; the rest is what doc.go takes for granted of the others. It shows that two do
-// not hold at once as long as the FIN's way, the timer and the handlers' return stay within the margin; and that where the FIN
-// gets lost, the holder's own next subscription ends the overlap.
+// world is a holder, a judge, and the server between them, in time that the test makes, a
+// millisecond at a time. The holder decides by a tenure and the judge by a Watch; the rest is what
+// doc.go takes for granted of the others. It shows that two do not hold at once as long as the
+// FIN's way, the timer and the handlers' return stay within the margin; and that where the FIN gets
+// lost, the holder's own next subscription ends the overlap.
 type world struct {
 	dice   *rand.Rand
 	now    time.Duration
@@ -202,7 +203,8 @@ func (w *world) tick() {
 	if woke {
 		w.woke = w.now
 	}
-	// Up is asked in the first statement, before anything else has run. A hold that was told to end is not valid anyway.
+	// Up is asked in the first statement, before anything else has run. A hold that was told to end
+	// is not valid anyway.
 	if w.awake() && w.took > 0 && w.ending == 0 {
 		if w.established(w.up) && !(w.lossy && w.shut[w.up]) {
 			w.err = fmt.Errorf("at %v Up says yes, taken over at %v", w.now, w.took)

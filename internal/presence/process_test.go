@@ -18,7 +18,8 @@ import (
 
 func children() { redistest.RegisterChild("holder", holder) }
 
-// holder keeps a line in a process of its own. On an order it says what Up says in the first statement after a pause.
+// holder keeps a line in a process of its own. On an order it says what Up says in the first
+// statement after a pause.
 func holder(args []string) {
 	cfg := Config{Dial: dialURL(args[0]), Channel: func() string { return args[1] }}
 	if args[2] == "reader" {
@@ -94,8 +95,9 @@ func TestSIGKILLIsSeenAtOnce(t *testing.T) {
 	}
 }
 
-// The server ends the connection of a process that stands still. In the first statement that it executes afterwards, Up
-// has to say no, and what its own goroutines do next must not make it yes again.
+// The server ends the connection of a process that stands still. In the first statement that it
+// executes afterwards, Up has to say no, and what its own goroutines do next must not make it yes
+// again.
 func TestAnEndDuringSIGSTOP(t *testing.T) {
 	for name, kernel := range map[string]bool{"socket": runtime.GOOS == "linux", "reader": false} {
 		t.Run(name, func(t *testing.T) {

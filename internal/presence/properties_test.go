@@ -20,7 +20,8 @@ type pastLook struct {
 	taken          map[string]bool // after this look
 }
 
-// missed: listed from a look on in which it was subscribed or said to have appeared, and not now, nor Taken since.
+// missed: listed from a look on in which it was subscribed or said to have appeared, and not now,
+// nor Taken since.
 func (p *past) missed(id string, at int) (missed, known bool) {
 	appeared := false
 	for i := at; i >= 0; i-- {
@@ -53,8 +54,8 @@ func (p *past) doubt(at int) bool {
 	return most > 0 && (self || all >= 3 && most*2 > all || late || l.received-l.sent > p.grace/2)
 }
 
-// dead: there is a look, Grace or more before this one was sent, since which each has missed it, none was in doubt, and its
-// heartbeat did not move.
+// dead: there is a look, Grace or more before this one was sent, since which each has missed it,
+// none was in doubt, and its heartbeat did not move.
 func (p *past) dead(id string) bool {
 	last := len(p.looks) - 1
 	end := p.looks[last].rows[id].Ends

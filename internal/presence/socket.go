@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// Through makes a dialler tell the line that asked for a connection which socket it is; for all others it dials as before.
-// It is for redis.DialContextFunc, which is asked below TLS. The line finds its own way through a tls.Conn, too.
+// Through makes a dialler tell the line that asked for a connection which socket it is; for all
+// others it dials as before. It is for redis.DialContextFunc, which is asked below TLS. The line
+// finds its own way through a tls.Conn, too.
 func Through(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)

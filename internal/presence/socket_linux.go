@@ -8,11 +8,12 @@ import (
 	"unsafe"
 )
 
-// established is the kernel's state of a TCP connection of which no end has been closed. The server's FIN or reset changes
-// it when it arrives, also while this process is stopped.
+// established is the kernel's state of a TCP connection of which no end has been closed. The
+// server's FIN or reset changes it when it arrives, also while this process is stopped.
 const established = 1
 
-// socket asks the kernel about one connection. RawConn keeps the descriptor from being closed, and used anew, meanwhile.
+// socket asks the kernel about one connection. RawConn keeps the descriptor from being closed, and
+// used anew, meanwhile.
 type socket struct{ raw syscall.RawConn }
 
 // newSocket answers nil when the kernel cannot be asked.

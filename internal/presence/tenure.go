@@ -2,8 +2,8 @@ package presence
 
 import "time"
 
-// tenure is the line's judgement of itself from one Reset to the next. It is pure: instants come in, on one monotonic
-// scale.
+// tenure is the line's judgement of itself from one Reset to the next. It is pure: instants come
+// in, on one monotonic scale.
 //
 //	fresh ── stands ──> up ── stands no more ──> away ── grace has passed ──> lost, for good
 //	                    ^                          |
@@ -33,8 +33,9 @@ const (
 	isLost
 )
 
-// look takes in whether a subscription stands, and up to when it is known to have stood: an instant that is never later
-// than the end of it, whenever this process gets to hear of that. now is an instant at which it stood, if it does.
+// look takes in whether a subscription stands, and up to when it is known to have stood: an instant
+// that is never later than the end of it, whenever this process gets to hear of that. now is an
+// instant at which it stood, if it does.
 func (t *tenure) look(now, good time.Duration, stands bool) news {
 	before := t.phase
 	if t.phase == up {

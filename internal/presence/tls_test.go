@@ -51,7 +51,8 @@ func TestUnderTLS(t *testing.T) {
 	}
 }
 
-// terminator speaks TLS in front of a server, as stunnel does, and answers its address and whom to trust.
+// terminator speaks TLS in front of a server, as stunnel does, and answers its address and whom to
+// trust.
 func terminator(t *testing.T, server string) (string, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

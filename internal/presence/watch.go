@@ -9,7 +9,8 @@ import (
 
 // WatchConfig of a judge. The zero value works.
 type WatchConfig struct {
-	// Self is the judge's own worker. One that the server does not count itself concludes nothing from the absence of others.
+	// Self is the judge's own worker. One that the server does not count itself concludes nothing
+	// from the absence of others.
 	Self string
 	// Every is the longest time from one look to the next. Default 100 ms, at most half of Grace.
 	Every time.Duration
@@ -23,8 +24,8 @@ type Row struct {
 	Subscribers int
 	// Ends is when its heartbeat ends by the server's clock, in microseconds; 0: it has none.
 	Ends int64
-	// Appeared: the server has counted its subscription before, as somebody noted. So a judge that is new to the task may
-	// suspect it, too.
+	// Appeared: the server has counted its subscription before, as somebody noted. So a judge that
+	// is new to the task may suspect it, too.
 	Appeared bool
 }
 
@@ -38,17 +39,20 @@ type Suspect struct {
 // Findings of one look, by id.
 type Findings struct {
 	Suspects []Suspect // all that are missed
-	// Dead are those of them from whom peers may take over. A worker stays among them until it is seen again or Taken. What
-	// takes over asks the server for both once more, in one step: whether nobody is subscribed, and whether Ends is the same.
+	// Dead are those of them from whom peers may take over. A worker stays among them until it is
+	// seen again or Taken. What takes over asks the server for both once more, in one step: whether
+	// nobody is subscribed, and whether Ends is the same.
 	Dead  []Suspect
 	Doubt string        // why this look began each suspicion anew; "": it did not
 	Next  time.Duration // the next look should come after this
 }
 
-// beatStep is by how much an end has to have moved for a beat: scripts know it to a few milliseconds only.
+// beatStep is by how much an end has to have moved for a beat: scripts know it to a few
+// milliseconds only.
 const beatStep = 5 * time.Millisecond
 
-// Watch is the judge. It is pure: one goroutine feeds it with looks, in their order, and reads the clock.
+// Watch is the judge. It is pure: one goroutine feeds it with looks, in their order, and reads the
+// clock.
 type Watch struct {
 	cfg     WatchConfig
 	workers map[string]*watched
@@ -82,11 +86,12 @@ func NewWatch(cfg WatchConfig) (*Watch, error) {
 	return &Watch{cfg: cfg, workers: map[string]*watched{}}, nil
 }
 
-// Look takes in one complete look at all workers: sent and received are monotonic instants before it was asked and after it
-// was answered. Whoever is not listed is forgotten.
+// Look takes in one complete look at all workers: sent and received are monotonic instants before
+// it was asked and after it was answered. Whoever is not listed is forgotten.
 //
-// A worker that was subscribed once and is not now is missed: since the answer arrived. It is dead in the first look that
-// is sent Grace later or more, if each look in between missed it too and its heartbeat has not moved.
+// A worker that was subscribed once and is not now is missed: since the answer arrived. It is dead
+// in the first look that is sent Grace later or more, if each look in between missed it too and its
+// heartbeat has not moved.
 func (w *Watch) Look(sent, received time.Time, rows []Row) Findings {
 	listed := make(map[string]*watched, len(rows))
 	var selfMissed bool
@@ -122,7 +127,8 @@ func (w *Watch) Look(sent, received time.Time, rows []Row) Findings {
 	return f
 }
 
-// Taken says that all of a worker's has been taken over that may be: it is not suspected again before it is subscribed.
+// Taken says that all of a worker's has been taken over that may be: it is not suspected again
+// before it is subscribed.
 func (w *Watch) Taken(id string) {
 	if one := w.workers[id]; one != nil {
 		*one = watched{taken: true}

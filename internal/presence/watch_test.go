@@ -27,8 +27,9 @@ func newJudge(t testing.TB) *judge {
 	return &judge{t, w, start, start}
 }
 
-// look is one that begins so long after the answer of the last one, and takes so long. A row is "a+" when a is subscribed,
-// "a" when not; "a@20" has a heartbeat that ends at 20 ms, "a!" has appeared.
+// look is one that begins so long after the answer of the last one, and takes so long. A row is
+// "a+" when a is subscribed, "a" when not; "a@20" has a heartbeat that ends at 20 ms, "a!" has
+// appeared.
 func (j *judge) look(after, takes time.Duration, rows string) Findings {
 	j.Helper()
 	var list []Row

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// Every small snapshot against every way to count out its tasks: the targets are fair, and no fair ones need fewer moves.
-// Fair is what doc.go says, not what the code does: all tasks that have room, at the least sum of weight*(load-mean)^2,
-// which is the least sum of count^2/weight.
+// Every small snapshot against every way to count out its tasks: the targets are fair, and no fair
+// ones need fewer moves. Fair is what doc.go says, not what the code does: all tasks that have
+// room, at the least sum of weight*(load-mean)^2, which is the least sum of count^2/weight.
 func TestPlanAgainstAllWays(t *testing.T) {
 	kinds := []Member{}
 	for weight := range 4 {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Budget says how many moves may begin: Rate per second in the long run, Burst at once. The zero value works.
+// Budget says how many moves may begin: Rate per second in the long run, Burst at once. The zero
+// value works.
 type Budget struct {
 	Rate  float64 // moves per second. Default 10; from one an hour to a million
 	Burst int     // default: what Rate brings in a second, at least 1; at most a million
@@ -33,8 +34,9 @@ func (b Budget) WithDefaults() (Budget, error) {
 	return b, nil
 }
 
-// Draw answers how many of the moves that are wanted may begin now, and takes these out of the bucket. When the clock is
-// set back, the bucket is empty at worst, and fills from there. From a Budget that WithDefaults refuses nothing is drawn.
+// Draw answers how many of the moves that are wanted may begin now, and takes these out of the
+// bucket. When the clock is set back, the bucket is empty at worst, and fills from there. From a
+// Budget that WithDefaults refuses nothing is drawn.
 func (b Budget) Draw(bucket Bucket, want int, now time.Time) (Bucket, int) {
 	b, err := b.WithDefaults()
 	if err != nil {

@@ -5,16 +5,17 @@ import (
 	"slices"
 )
 
-// countAt is how many tasks a member of that weight, with room for that many, has at a level: how far the one order of
-// next tasks is handed out. At level L those are all k with (2k+1)*MaxWeight <= 2*weight*L: so from one level to the next
-// a member gets one task at most. L is taken apart as it goes up to 2^50: in one piece the product could exceed 2^63.
+// countAt is how many tasks a member of that weight, with room for that many, has at a level: how
+// far the one order of next tasks is handed out. At level L those are all k with (2k+1)*MaxWeight
+// <= 2*weight*L: so from one level to the next a member gets one task at most. L is taken apart as
+// it goes up to 2^50: in one piece the product could exceed 2^63.
 func countAt(level, weight, room int64) int64 {
 	halves := 2*weight*(level/MaxWeight) + 2*weight*(level%MaxWeight)/MaxWeight
 	return min(room, (halves+1)/2)
 }
 
-// fill answers the targets. It searches the last level that does not hand out too many, then deals the few that are
-// left, in order: some fifty looks at each member, however many tasks there are.
+// fill answers the targets. It searches the last level that does not hand out too many, then deals
+// the few that are left, in order: some fifty looks at each member, however many tasks there are.
 func fill(members []Member, tasks int64) []int64 {
 	counts := make([]int64, len(members)) // how many it has room for, and in the end the targets
 	for i, m := range members {
@@ -72,9 +73,10 @@ func room(m Member, tasks int64) int64 {
 	return n
 }
 
-// order compares the next task of a, which has k so far, with that of b, which has l: below 0 when a's comes first.
-// Equal costs: whoever holds that task already, then the lower rank, then the lower ID. It does not matter how much more
-// somebody holds: that changes while a plan is carried out, and the order must not.
+// order compares the next task of a, which has k so far, with that of b, which has l: below 0 when
+// a's comes first. Equal costs: whoever holds that task already, then the lower rank, then the
+// lower ID. It does not matter how much more somebody holds: that changes while a plan is carried
+// out, and the order must not.
 func order(a Member, k int64, b Member, l int64) int {
 	return cmp.Or(
 		cmp.Compare(int64(b.Weight)*(2*k+1), int64(a.Weight)*(2*l+1)),

@@ -13,9 +13,10 @@ type Grant struct {
 	Down int // how many it holds then: a worker goes by this, so that a grant seen twice gives up nothing twice
 }
 
-// Grants shares out n moves among those with a surplus: one by one to whoever has the largest left, so that the most
-// loaded come down first, and together. Among equals the one that began with the larger surplus comes first, then the
-// lower ID. Sorted in that order; members that get none are left out.
+// Grants shares out n moves among those with a surplus: one by one to whoever has the largest left,
+// so that the most loaded come down first, and together. Among equals the one that began with the
+// larger surplus comes first, then the lower ID. Sorted in that order; members that get none are
+// left out.
 func Grants(parts []Part, n int) []Grant {
 	givers := slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return p.Surplus <= 0 })
 	if len(givers) == 0 || n <= 0 {

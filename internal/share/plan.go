@@ -13,7 +13,8 @@ const (
 	MaxTasks  = 1 << 30 // the most tasks of one queue, in hand and waiting
 )
 
-// ErrInvalid comes back from Plan and from WithDefaults for input that is refused; nothing was planned.
+// ErrInvalid comes back from Plan and from WithDefaults for input that is refused; nothing was
+// planned.
 var ErrInvalid = errors.New("share: invalid argument")
 
 // Member is what a snapshot tells of one worker that serves the queue.
@@ -22,11 +23,13 @@ type Member struct {
 	Weight int // share in proportion to the others'; 0: draining, takes none and gives all
 	Held   int // how many tasks of this queue it holds now
 	Limit  int // the most it may hold; 0: no limit
-	// Joining: seen, but not ready to take. It keeps what it holds up to its fair share; nothing waits for it, and
-	// nobody gives up a task for it. To keep its share free for it meanwhile, say that it is ready.
+	// Joining: seen, but not ready to take. It keeps what it holds up to its fair share; nothing
+	// waits for it, and nobody gives up a task for it. To keep its share free for it meanwhile, say
+	// that it is ready.
 	Joining bool
-	// Rank decides who gets an odd task that nobody holds: the lower one, and the lower ID among equals. A rank that
-	// differs from queue to queue (a hash of queue and ID) keeps the odd tasks of many queues from all going to one.
+	// Rank decides who gets an odd task that nobody holds: the lower one, and the lower ID among
+	// equals. A rank that differs from queue to queue (a hash of queue and ID) keeps the odd tasks
+	// of many queues from all going to one.
 	Rank uint64
 }
 
@@ -38,9 +41,10 @@ type Part struct {
 	Take    int // how many it may still take
 }
 
-// Plan answers the part of each member, sorted by ID, whatever the order they come in. Waiting is how many tasks of the
-// queue nobody holds. A surplus task on its way out may be counted as held or as waiting: the targets are the same.
-// The targets add up to all tasks, or to all that the limits leave room for. The error wraps ErrInvalid.
+// Plan answers the part of each member, sorted by ID, whatever the order they come in. Waiting is
+// how many tasks of the queue nobody holds. A surplus task on its way out may be counted as held or
+// as waiting: the targets are the same. The targets add up to all tasks, or to all that the limits
+// leave room for. The error wraps ErrInvalid.
 func Plan(members []Member, waiting int) ([]Part, error) {
 	sorted := slices.Clone(members)
 	slices.SortFunc(sorted, func(a, b Member) int { return cmp.Compare(a.ID, b.ID) })

@@ -72,7 +72,8 @@ func text(parts []Part) string {
 	return strings.Join(said, " ")
 }
 
-// How far the rule strays from the exact share where most members round the same way, as doc.go owns up to.
+// How far the rule strays from the exact share where most members round the same way, as doc.go
+// owns up to.
 func TestPlanStraysWhereMostRoundTheSameWay(t *testing.T) {
 	members := []Member{{ID: "big", Weight: 10}}
 	for i := range 10 {

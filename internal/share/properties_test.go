@@ -62,7 +62,8 @@ func TestPlanProperties(t *testing.T) {
 	})
 }
 
-// fair checks the least sum by its other form: no transfer of one task makes it less. Exact, in 128 bits.
+// fair checks the least sum by its other form: no transfer of one task makes it less. Exact, in 128
+// bits.
 func fair(t *rapid.T, members []Member, parts []Part, waiting int) {
 	tasks, sum, room := waiting, 0, 0
 	for _, m := range members {
@@ -106,7 +107,8 @@ func fair(t *rapid.T, members []Member, parts []Part, waiting int) {
 	}
 }
 
-// How doc.go bounds the straying from the exact share: no transfer of a task brings both members nearer to theirs.
+// How doc.go bounds the straying from the exact share: no transfer of a task brings both members
+// nearer to theirs.
 func TestPlanIsNearTheExactShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.IntRange(1, 40), 2, 12).Draw(t, "weights")
@@ -131,8 +133,8 @@ func TestPlanIsNearTheExactShare(t *testing.T) {
 	})
 }
 
-// Any part of a plan, in any order, of give-ups and takes that do not know of each other: the targets stay, each give-up
-// makes one move less, and at the end nothing is left to do.
+// Any part of a plan, in any order, of give-ups and takes that do not know of each other: the
+// targets stay, each give-up makes one move less, and at the end nothing is left to do.
 func TestPlanIsCarriedOutInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		members := snapshots().Draw(t, "snapshot")
@@ -188,7 +190,8 @@ func TestPlanIsCarriedOutInAnyOrder(t *testing.T) {
 	})
 }
 
-// Anything at all: an error and no plan, or a plan whose sums are right. Pairs of bytes make the small members.
+// Anything at all: an error and no plan, or a plan whose sums are right. Pairs of bytes make the
+// small members.
 func FuzzPlan(f *testing.F) {
 	f.Add(1, 6, 0, 1, 5, 0, 0, []byte{1, 0})
 	f.Add(MaxWeight, MaxTasks, 0, 1, 0, 0, 0, []byte{255, 255, 3})

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// clock is what a process reads its instants from. It never goes back. Two clocks with the same id, if they have one,
-// are one clock.
+// clock is what a process reads its instants from. It never goes back. Two clocks with the same id,
+// if they have one, are one clock.
 type clock struct {
 	id  string
 	now func() time.Duration
@@ -28,7 +28,8 @@ func (a instant) later(b instant) instant {
 // drift is by how much two clocks that nobody sets can run apart: each may be slewed by 500 ppm.
 const drift = 1000 // one part in so many
 
-// offset is what is known of a holder's clock: the witness's is ahead of it by something between lo and hi.
+// offset is what is known of a holder's clock: the witness's is ahead of it by something between lo
+// and hi.
 type offset struct {
 	lo, hi   time.Duration
 	at       time.Duration // when that was so
@@ -36,8 +37,8 @@ type offset struct {
 	shared   bool // it is the same clock: nothing to measure
 }
 
-// measure takes a round trip in: the holder read stamp after the witness had sent its question and before the answer
-// came. A pause of either makes it wide and never wrong.
+// measure takes a round trip in: the holder read stamp after the witness had sent its question and
+// before the answer came. A pause of either makes it wide and never wrong.
 func (o *offset) measure(sent, stamp, received time.Duration) error {
 	lo, hi := sent-stamp, received-stamp
 	if o.measured {
@@ -57,8 +58,8 @@ func (o *offset) around(t time.Duration) instant {
 	return instant{o.lo - wider, o.hi + wider}
 }
 
-// same is tried once the first round trips are measured: equal ids say that it is one clock, and the round trips must
-// not deny it.
+// same is tried once the first round trips are measured: equal ids say that it is one clock, and
+// the round trips must not deny it.
 func (o *offset) same(a, b string) {
 	o.shared = a != "" && a == b && o.lo <= 0 && o.hi >= 0
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// However long the ways to and fro take, and whenever the holder is paused: the true offset is within the bounds, and a
-// statement is placed around when it was said.
+// However long the ways to and fro take, and whenever the holder is paused: the true offset is
+// within the bounds, and a statement is placed around when it was said.
 func TestRoundTripsBoundAClock(t *testing.T) {
 	const apart = 7 * time.Hour // the witness's clock is ahead by this
 	delays := []time.Duration{0, ms, 3 * ms, 400 * ms, time.Minute}
@@ -79,7 +79,8 @@ func TestThisMachineHasOneClock(t *testing.T) {
 	}
 }
 
-// Holders on other clocks, whose round trips took 20 ms: what is certain is less by that, and the rest is possible.
+// Holders on other clocks, whose round trips took 20 ms: what is certain is less by that, and the
+// rest is possible.
 func TestHoldersOnOtherClocks(t *testing.T) {
 	for from, want := range map[time.Duration]string{
 		160 * ms: "moves 1 returns 0 overlaps 1 possible 0 falls 0 cut 0 late 0 faults 0",

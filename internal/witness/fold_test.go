@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// What is folded counts as if it were kept: the same random history, with a short memory and with an endless one.
+// What is folded counts as if it were kept: the same random history, with a short memory and with
+// an endless one.
 func TestFoldingChangesNothing(t *testing.T) {
 	for seed := range uint64(200) {
 		short, long := history(t, seed, 4), history(t, seed, 1<<20)
@@ -27,7 +28,8 @@ func TestFoldingChangesNothing(t *testing.T) {
 	}
 }
 
-// history is 300 holds of one key by four holders, of which at most two meet, and one by a frozen one.
+// history is 300 holds of one key by four holders, of which at most two meet, and one by a frozen
+// one.
 func history(t *testing.T, seed uint64, keep int) *Witness {
 	r := rand.New(rand.NewPCG(seed, 1))
 	now := ahead

@@ -15,9 +15,10 @@ type Hold struct {
 	done  bool
 }
 
-// Hold says that the holder has the key now, and why it came to it; call it before you act on it. From now on valid is
-// asked at every tick whether it still holds; nil means until Done. A valid that has said no is not asked again: it must
-// never go back to yes. It may be asked by several goroutines, must not block, and must not use the teller.
+// Hold says that the holder has the key now, and why it came to it; call it before you act on it.
+// From now on valid is asked at every tick whether it still holds; nil means until Done. A valid
+// that has said no is not asked again: it must never go back to yes. It may be asked by several
+// goroutines, must not block, and must not use the teller.
 func (t *Teller) Hold(key string, token int64, reason string, valid func() bool) *Hold {
 	if valid == nil {
 		valid = func() bool { return true }
@@ -37,8 +38,8 @@ func (t *Teller) Hold(key string, token int64, reason string, valid func() bool)
 	return h
 }
 
-// Done says that the holder has stopped acting on it. Call it before you give the key away: if valid still says yes, it
-// was held until then. The second call does nothing.
+// Done says that the holder has stopped acting on it. Call it before you give the key away: if
+// valid still says yes, it was held until then. The second call does nothing.
 func (h *Hold) Done() {
 	t := h.t
 	t.mu.Lock()

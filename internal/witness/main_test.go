@@ -119,7 +119,8 @@ type raw struct {
 	ended chan struct{} // by the witness
 }
 
-// raw greets the witness; it reads its clock at each ping a while after it came, and answers a while later.
+// raw greets the witness; it reads its clock at each ping a while after it came, and answers a
+// while later.
 func (b *bench) raw(name string, c clock, before, after time.Duration) *raw {
 	b.Helper()
 	conn := b.connect()

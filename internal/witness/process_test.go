@@ -159,7 +159,8 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// 10,000 holds of 10 holders, ten times a second: who asks and says it, and who hears it, need little of a processor.
+// 10,000 holds of 10 holders, ten times a second: who asks and says it, and who hears it, need
+// little of a processor.
 func TestTenThousandHolds(t *testing.T) {
 	const holders, each = 10, 1000
 	w, addr := serve(t, "tcp", "127.0.0.1:0")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Report is what the witness knows at one instant. All instants are counted from Zero, which is when the witness was
-// made, on the machine's clock.
+// Report is what the witness knows at one instant. All instants are counted from Zero, which is
+// when the witness was made, on the machine's clock.
 type Report struct {
 	Zero time.Duration `json:"zero"`
 	Now  time.Duration `json:"now"`
@@ -46,7 +46,8 @@ type Key struct {
 	Moves  []Move        `json:"moves"` // by which these came
 }
 
-// Span is one hold by one holder, by the earliest of what is uncertain in Last and the latest in the others.
+// Span is one hold by one holder, by the earliest of what is uncertain in Last and the latest in
+// the others.
 type Span struct {
 	Holder  string        `json:"holder"`
 	Token   int64         `json:"token"`

@@ -93,8 +93,9 @@ func TestADelayedStatementIsNoOverlap(t *testing.T) {
 	})
 }
 
-// The same with a real teller, stopped from 300 until 900, right after it read its clock for a tick. What valid says
-// when it is asked at 900 holds for 300; only a yes at the next tick tells of 900.
+// The same with a real teller, stopped from 300 until 900, right after it read its clock for a
+// tick. What valid says when it is asked at 900 holds for 300; only a yes at the next tick tells of
+// 900.
 func TestAHolderPausedInItsTick(t *testing.T) {
 	for yes, want := range map[int32]struct {
 		last   time.Duration

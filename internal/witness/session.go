@@ -22,7 +22,8 @@ type holder struct {
 	late     time.Duration     // the longest that a statement took
 }
 
-// session is one connection of one holder. Its stream belongs to one goroutine, the rest is guarded by Witness.mu.
+// session is one connection of one holder. Its stream belongs to one goroutine, the rest is guarded
+// by Witness.mu.
 type session struct {
 	w    *Witness
 	conn net.Conn
@@ -63,8 +64,8 @@ func (w *Witness) converse(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// errGone is all that is known when a connection ends, by death or in nonsense: what it held is cut. Any other error is a
-// fault, after which nothing of the session can be judged.
+// errGone is all that is known when a connection ends, by death or in nonsense: what it held is
+// cut. Any other error is a fault, after which nothing of the session can be judged.
 var errGone = errors.New("gone")
 
 func (s *session) read(m *message) error {

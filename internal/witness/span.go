@@ -57,8 +57,8 @@ func (p *span) open() (hold, stop time.Duration) {
 	return hold, stop
 }
 
-// judge says in the strongest way that is true how two spans met: why is empty when it is certain. It says false when
-// they certainly did not; spans that only touch have not met.
+// judge says in the strongest way that is true how two spans met: why is empty when it is certain.
+// It says false when they certainly did not; spans that only touch have not met.
 func judge(a, b *span) (why string, from, to time.Duration, met bool) {
 	al, bl := a.last(), b.last()
 	if a.begin.hi < bl.lo && b.begin.hi < al.lo {
@@ -110,8 +110,8 @@ func (k *key) insert(p *span) {
 	k.spans = slices.Insert(k.spans, at, p)
 }
 
-// came is how the key came to its span i: who held it last before, for how long nobody certainly did, and the highest
-// token before it. The first of all has no move.
+// came is how the key came to its span i: who held it last before, for how long nobody certainly
+// did, and the highest token before it. The first of all has no move.
 func (k *key) came(i int) (m Move, moved, falls bool) {
 	p, before := k.spans[i], k.past
 	for _, q := range k.spans[:i] {
@@ -126,8 +126,8 @@ func (k *key) came(i int) (m Move, moved, falls bool) {
 	return m, before.any, falls
 }
 
-// fold takes the oldest settled span out of the list when it is longer than keep, and gives what is known of it to t.
-// How the key came to those before it is final then: they are counted too.
+// fold takes the oldest settled span out of the list when it is longer than keep, and gives what is
+// known of it to t. How the key came to those before it is final then: they are counted too.
 func (k *key) fold(keep int, t *tally) {
 	if len(k.spans) <= keep {
 		return

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// unread is how much a teller keeps for a witness that does not read: hours of ticks, a hundred thousand begins.
+// unread is how much a teller keeps for a witness that does not read: hours of ticks, a hundred
+// thousand begins.
 const unread = 16 << 20
 
 // Teller tells a witness what one holder holds. It never makes the holder wait for the witness.
@@ -38,7 +39,8 @@ type Teller struct {
 	err   error
 }
 
-// Dial makes a holder known to the witness at addr, a unix socket if it has a slash in it. The caller closes the teller.
+// Dial makes a holder known to the witness at addr, a unix socket if it has a slash in it. The
+// caller closes the teller.
 func Dial(ctx context.Context, addr, holder string) (*Teller, error) {
 	conn, err := connect(ctx, addr)
 	if err != nil {
@@ -200,16 +202,16 @@ func (t *Teller) Sync(ctx context.Context) error {
 	}
 }
 
-// Err says why the witness hears nothing of this teller any more. It is nil while all is well. What is held after that
-// has no witness.
+// Err says why the witness hears nothing of this teller any more. It is nil while all is well. What
+// is held after that has no witness.
 func (t *Teller) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err
 }
 
-// Close waits until the witness has heard everything, for at most a second. What is still held is cut. It answers what
-// Err did before.
+// Close waits until the witness has heard everything, for at most a second. What is still held is
+// cut. It answers what Err did before.
 func (t *Teller) Close() error {
 	t.stop()
 	t.mu.Lock()

@@ -22,7 +22,8 @@ func TestWhatIsNotHeldIsNotTold(t *testing.T) {
 	})
 }
 
-// While a tick asks, one hold is begun whose valid was asked before it, and one is done: the tick confirms neither.
+// While a tick asks, one hold is begun whose valid was asked before it, and one is done: the tick
+// confirms neither.
 func TestATickConfirmsOnlyWhatItAsked(t *testing.T) {
 	virtual(t, Config{}, func(b *bench) {
 		one := b.dial("one")

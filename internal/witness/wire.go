@@ -2,8 +2,8 @@ package witness
 
 import "time"
 
-// message is all that either side sends, as one gob stream in each direction. What it does not need stays zero, and
-// costs nothing. Gob because keys are any bytes.
+// message is all that either side sends, as one gob stream in each direction. What it does not need
+// stays zero, and costs nothing. Gob because keys are any bytes.
 type message struct {
 	Op  op
 	Seq uint64        // rises by one with every statement of a teller

@@ -38,8 +38,8 @@ func newWitness(cfg Config, c clock) *Witness {
 		tally: tally{zero: c.now(), lost: cfg.Lost, gaps: map[string]*histogram{}}}
 }
 
-// Serve listens to holders until ctx ends, once. It closes ln, and returns when every connection has ended. What was
-// still held then stays so in the report.
+// Serve listens to holders until ctx ends, once. It closes ln, and returns when every connection
+// has ended. What was still held then stays so in the report.
 func (w *Witness) Serve(ctx context.Context, ln net.Listener) error {
 	var conns sync.WaitGroup
 	defer func() {

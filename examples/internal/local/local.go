@@ -7,8 +7,8 @@ import (
 	"github.com/worqr/worqr-go/internal/embedded"
 )
 
-// Redis answers a URL for worqr.Open: what REDIS_URL says, or that of a server inside this program, which lives until
-// stop is called and then forgets everything.
+// Redis answers a URL for worqr.Open: what REDIS_URL says, or that of a server inside this program,
+// which lives until stop is called and then forgets everything.
 func Redis() (url string, own bool, stop func(), err error) {
 	if url := os.Getenv("REDIS_URL"); url != "" {
 		return url, false, func() {}, nil
