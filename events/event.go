@@ -45,10 +45,14 @@ func (k Kind) ofMesh() bool  { return k >= Joined && k <= Reclaimed }
 // Event is one thing that happened. Which fields are set stands with each Kind;
 // the others are zero.
 type Event struct {
-	Kind    Kind
-	Queue   string
-	Count   int    // how many tasks were enqueued at once
-	Task    []byte // shared by all callbacks of this event: read it, never write to it
+	Kind  Kind
+	Queue string
+	Count int // how many tasks were enqueued at once
+	// Task is shared by all callbacks of this event: read it, never write to it. Of a task above
+	// 4096 bytes it is the beginning: Size is greater than its length then.
+	Task    []byte
+	Size    int    // bytes of the whole task, with Task
+	Sum     string // of a Cancel whose Task was cut: the SHA-1 of the whole task, in hex
 	Worker  string
 	Process string
 	Token   int64 // a fencing token: of two processes of a queue, the later one has the higher
@@ -105,22 +109,26 @@ func decode(t topic, payload []byte) (Event, error) {
 		if !found {
 			return Event{}, errNoTask
 		}
-		e.Task = task
-		e.Token, err = number(head)
+		head, cut, more := bytes.Cut(head, []byte{' '})
+		if e.Token, err = number(head); err == nil {
+			err = e.ofTask(task, cut, more, true)
+		}
 	case Done:
 		e.Queue = t.name
 		head, task, found := bytes.Cut(payload, []byte{'\n'})
 		if !found {
 			return Event{}, errNoTask
 		}
-		e.Task = task
 		worker, rest, _ := bytes.Cut(head, []byte{' '})
 		process, token, _ := bytes.Cut(rest, []byte{' '})
 		if !isWord(worker) || !isWord(process) {
 			return Event{}, errWords
 		}
 		e.Worker, e.Process = string(worker), string(process)
-		e.Token, err = number(token)
+		token, cut, more := bytes.Cut(token, []byte{' '})
+		if e.Token, err = number(token); err == nil {
+			err = e.ofTask(task, cut, more, false)
+		}
 	case mesh:
 		word, worker, _ := bytes.Cut(payload, []byte{' '})
 		if !isWord(worker) {
@@ -164,6 +172,25 @@ func decode(t topic, payload []byte) (Event, error) {
 		return Event{}, err
 	}
 	return e, nil
+}
+
+// ofTask enters the task, which was cut when the head says more: its size and, of a cancel, its
+// SHA-1.
+func (e *Event) ofTask(task, head []byte, cut, cancel bool) error {
+	e.Task, e.Size = task, len(task)
+	if !cut {
+		return nil
+	}
+	size, sum, _ := bytes.Cut(head, []byte{' '})
+	n, err := number(size)
+	if e.Size = int(n); err != nil || int64(e.Size) != n {
+		return errNumber
+	}
+	if e.Size <= len(task) || cancel != isWord(sum) {
+		return errWords
+	}
+	e.Sum = string(sum)
+	return nil
 }
 
 func meshKind(word []byte) (Kind, error) {

@@ -41,12 +41,19 @@ func TestDecode(t *testing.T) {
 		{q(Cancel), "7\n\n", Event{Kind: Cancel, Queue: "orders", Token: 7, Task: []byte("\n")}},
 		{q(Cancel), "7\na b\x00\nc", Event{Kind: Cancel, Queue: "orders", Token: 7, Task: []byte("a b\x00\nc")}},
 		{q(Cancel), "7\n" + big, Event{Kind: Cancel, Queue: "orders", Token: 7, Task: []byte(big)}},
+		{q(Cancel), "7 9 beef\ncut", Event{Kind: Cancel, Queue: "orders", Token: 7, Task: []byte("cut"), Size: 9, Sum: "beef"}},
+		{q(Cancel), "7 9\ncut", Event{}},
+		{q(Cancel), "7 3 beef\ncut", Event{}},
+		{q(Cancel), "7 9 be ef\ncut", Event{}},
 		{q(Cancel), "7", Event{}},
 		{q(Cancel), "\ntask", Event{}},
 		{q(Cancel), "7 \ntask", Event{}},
 
 		{q(Done), "w1 w1.0.3 9\n", Event{Kind: Done, Queue: "orders", Worker: "w1", Process: "w1.0.3", Token: 9, Task: []byte{}}},
 		{q(Done), "w1 w1.0.3 9\n\x00 \n", Event{Kind: Done, Queue: "orders", Worker: "w1", Process: "w1.0.3", Token: 9, Task: []byte("\x00 \n")}},
+		{q(Done), "w1 w1.0.3 9 10\ncut", Event{Kind: Done, Queue: "orders", Worker: "w1", Process: "w1.0.3", Token: 9, Task: []byte("cut"), Size: 10}},
+		{q(Done), "w1 w1.0.3 9 10 beef\ncut", Event{}},
+		{q(Done), "w1 w1.0.3 9 3\ncut", Event{}},
 		{q(Done), "w1 w1.0.3 9", Event{}},
 		{q(Done), "w1 w1.0.3\ntask", Event{}},
 		{q(Done), "w1 9\ntask", Event{}},
@@ -82,6 +89,9 @@ func TestDecode(t *testing.T) {
 		{topic{}, "1", Event{}},
 	} {
 		got, err := decode(c.topic, []byte(c.payload))
+		if c.want.Size == 0 {
+			c.want.Size = len(c.want.Task)
+		}
 		if !reflect.DeepEqual(got, c.want) || (err != nil) != (c.want.Kind == 0) {
 			t.Errorf("%v %.60q: got %+v, %v, want %+v", c.topic.kind, c.payload, got, err, c.want)
 		}
@@ -90,15 +100,22 @@ func TestDecode(t *testing.T) {
 
 // encode is what the scripts do.
 func encode(e Event) string {
+	cut := ""
+	if e.Size > len(e.Task) {
+		cut = fmt.Sprintf(" %d", e.Size)
+	}
+	if e.Sum != "" {
+		cut += " " + e.Sum
+	}
 	switch e.Kind {
 	case Work:
 		return fmt.Sprintf("%d", e.Count)
 	case Cancel:
-		return fmt.Sprintf("%d\n%s", e.Token, e.Task)
+		return fmt.Sprintf("%d%s\n%s", e.Token, cut, e.Task)
 	case Delete:
 		return fmt.Sprintf("%d", e.Token)
 	case Done:
-		return fmt.Sprintf("%s %s %d\n%s", e.Worker, e.Process, e.Token, e.Task)
+		return fmt.Sprintf("%s %s %d%s\n%s", e.Worker, e.Process, e.Token, cut, e.Task)
 	case wake:
 		return "wake " + e.Queue
 	case fail:
@@ -110,7 +127,7 @@ func encode(e Event) string {
 
 // Whatever arrives is either refused or read as what would be written again.
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{"", "1", "007", "-1", "7\ntask", "7\n", "w p 9\n\x00\n", "joined w", "wake q", "fail", "w p 9", "\xff\n\n"} {
+	for _, s := range []string{"", "1", "007", "-1", "7\ntask", "7 9 beef\ncut", "w p 9 10\ncut", "7\n", "w p 9\n\x00\n", "joined w", "wake q", "fail", "w p 9", "\xff\n\n"} {
 		for k := range uint8(mesh) + 2 {
 			f.Add(k, []byte(s))
 		}

@@ -23,6 +23,7 @@ type Listener struct {
 	telling   sync.RWMutex
 	tellUntil context.Context // Run's, nil while it does not run
 	callbacks sync.WaitGroup  // the goroutines of deliver
+	renewal   chan struct{}   // has room for one: the connection leads to the wrong server
 	connected atomic.Uint64
 	dropped   atomic.Uint64
 	malformed atomic.Uint64
@@ -37,6 +38,7 @@ type Listener struct {
 // Why a connection ended, other than by an error of its own.
 var (
 	errIdle   = errors.New("nothing is wanted")
+	errRenew  = errors.New("another connection is wanted")
 	errGoexit = errors.New("a hint called runtime.Goexit")
 )
 
@@ -47,7 +49,7 @@ func New(cfg Config) (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Listener{cfg: cfg, want: newWanted()}, nil
+	return &Listener{cfg: cfg, want: newWanted(), renewal: make(chan struct{}, 1)}, nil
 }
 
 // Run listens until ctx ends, then returns nil: after every goroutine of its
@@ -88,6 +90,15 @@ func (l *Listener) Run(ctx context.Context) error {
 	return nil
 }
 
+// Renew replaces the connection, as a lost one is replaced: it leads to a server where nothing is
+// published any more. Where there is none it does nothing.
+func (l *Listener) Renew() {
+	select {
+	case l.renewal <- struct{}{}:
+	default:
+	}
+}
+
 // awaitWanted waits until anything is wanted. False: ctx ended.
 func (l *Listener) awaitWanted(ctx context.Context) bool {
 	for ctx.Err() == nil && !l.want.any() {
@@ -102,6 +113,10 @@ func (l *Listener) awaitWanted(ctx context.Context) bool {
 // connect makes a connection and uses it until it fails, ctx ends, or nothing is
 // wanted any more (errIdle).
 func (l *Listener) connect(ctx context.Context) error {
+	select {
+	case <-l.renewal: // it meant a connection that is lost
+	default:
+	}
 	conn, err := l.dial(ctx)
 	if err != nil {
 		return err
@@ -150,6 +165,8 @@ func (l *Listener) converse(ctx context.Context, conn redis.PubSubConn) error {
 	left := 2
 	select {
 	case <-ctx.Done():
+	case <-l.renewal:
+		err = errRenew
 	case err = <-ended:
 		left--
 	}

@@ -63,6 +63,9 @@ func cause(first, second error) error {
 
 // advice says what to do about err. prefix is that of the channels.
 func advice(err error, prefix string) string {
+	if errors.Is(err, errRenew) {
+		return "none needed: commands go to another server, and this follows"
+	}
 	var refused redis.Error
 	if !errors.As(err, &refused) {
 		return "none needed if the server comes back: check that it runs and can be reached"

@@ -10,20 +10,25 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
+// errRetired is why a link that was given up has ended. Nobody who was sent is answered with it.
+var errRetired = errors.New("the connection is given up for another")
+
 // link is one connection, until it breaks.
 type link struct {
 	conn              redis.Conn
 	timeout, patience time.Duration
+	wrong             func(refusal error) bool
 
 	writing sync.Mutex   // held while requests are written
 	written atomic.Int64 // requests of which all was given to the connection
 
-	mu     sync.Mutex
-	flying ring        // written, or about to be, and not answered
-	load   int         // callers of what is flying
-	timer  *time.Timer // looks at the oldest of them; nil: not armed
-	err    error       // why it is broken
-	arrive sync.Cond   // something is flying, or the link is broken
+	mu      sync.Mutex
+	flying  ring        // written, or about to be, and not answered
+	load    int         // callers of what is flying
+	timer   *time.Timer // looks at the oldest of them; nil: not armed
+	err     error       // why it is broken
+	retired bool        // nothing more is sent over it
+	arrive  sync.Cond   // something is flying, or the link is broken
 
 	received int64 // answers, of the reader alone
 }
@@ -37,15 +42,27 @@ type flight struct {
 }
 
 func newLink(conn redis.Conn, cfg Config) *link {
-	l := &link{conn: conn, timeout: cfg.Timeout, patience: min(cfg.Patience, cfg.Timeout)}
+	l := &link{conn: conn, timeout: cfg.Timeout, patience: min(cfg.Patience, cfg.Timeout), wrong: cfg.Wrong}
 	l.arrive.L = &l.mu
 	return l
 }
 
-func (l *link) broken() bool {
+// usable reports whether more can be sent.
+func (l *link) usable() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.err != nil
+	return l.err == nil && !l.retired
+}
+
+// retire ends the link when all that is flying has been answered.
+func (l *link) retire() {
+	l.mu.Lock()
+	l.retired = true
+	idle := l.flying.len() == 0
+	l.mu.Unlock()
+	if idle {
+		l.fail(errRetired)
+	}
 }
 
 func (l *link) callers() int {
@@ -64,8 +81,8 @@ func (l *link) age(now time.Time) time.Duration {
 	return now.Sub(l.flying.front().since)
 }
 
-// send writes requests and flushes, and answers how many callers wait for them. What was not written when the link
-// broke is answered as not sent.
+// send writes requests and flushes, and answers how many callers wait for them. What was not
+// written when the link broke is answered as not sent.
 func (l *link) send(batch []Request) (callers int) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -78,7 +95,8 @@ func (l *link) send(batch []Request) (callers int) {
 		if n == 0 {
 			continue
 		}
-		// It flies before it is written: Send writes to the socket when its buffer is full, and the answer may be fast.
+		// It flies before it is written: Send writes to the socket when its buffer is full, and the
+		// answer may be fast.
 		if broken == nil {
 			broken = l.push(flight{request: r, callers: n, since: now})
 			if broken == nil {
@@ -121,8 +139,8 @@ func (l *link) push(f flight) error {
 	return nil
 }
 
-// watch tells of each request that its answer is late, and gives the connection up when one takes too long. It is armed
-// while something is flying.
+// watch tells of each request that its answer is late, and gives the connection up when one takes
+// too long. It is armed while something is flying.
 func (l *link) watch() {
 	l.mu.Lock()
 	if l.err != nil || l.flying.len() == 0 {
@@ -152,8 +170,9 @@ func (l *link) watch() {
 	}
 }
 
-// read gives each answer to its request, until the link breaks; then it answers all that is flying. It reads also while
-// nothing is flying: so a connection that the server has closed is known before the next request is sent into it.
+// read gives each answer to its request, until the link breaks; then it answers all that is flying.
+// It reads also while nothing is flying: so a connection that the server has closed is known before
+// the next request is sent into it.
 func (l *link) read() {
 	defer l.bury()
 	for {
@@ -166,12 +185,18 @@ func (l *link) read() {
 		if l.received > l.written.Load() {
 			l.unwritten()
 		}
-		f, ok := l.pop()
+		f, ok, retired, last := l.pop()
 		if !ok {
 			l.fail(errors.New("the server answered what nobody had asked"))
 			return
 		}
+		if err != nil && !retired && l.wrong(err) {
+			l.retire() // before it is answered: another attempt goes over another connection
+		}
 		f.request.Answered(reply, true, err)
+		if last {
+			l.fail(errRetired)
+		}
 	}
 }
 
@@ -181,27 +206,28 @@ func refusal(err error) bool {
 	return errors.As(err, &answer)
 }
 
-// unwritten waits for the writer: a server that refuses an argument for its length does not read the rest, and the writer
-// still reads its arguments. The request is still flying, so this has an end.
+// unwritten waits for the writer: a server that refuses an argument for its length does not read
+// the rest, and the writer still reads its arguments. The request is still flying, so this has an
+// end.
 func (l *link) unwritten() {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 }
 
-// pop takes out what the next answer is for.
-func (l *link) pop() (f flight, ok bool) {
+// pop takes out what the next answer is for. last: it was the last one of a link that is retired.
+func (l *link) pop() (f flight, ok, retired, last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.flying.len() == 0 {
-		return f, false
+		return f, false, l.retired, false
 	}
 	f = l.flying.pop()
 	l.load -= f.callers
-	return f, true
+	return f, true, l.retired, l.retired && l.flying.len() == 0
 }
 
-// receive waits for an answer without a limit of its own. A connection that has always one is read only while something
-// is flying: its time-out breaks it.
+// receive waits for an answer without a limit of its own. A connection that has always one is read
+// only while something is flying: its time-out breaks it.
 func (l *link) receive() (any, error) {
 	if conn, ok := l.conn.(redis.ConnWithTimeout); ok {
 		return conn.ReceiveWithTimeout(0)
@@ -214,7 +240,8 @@ func (l *link) receive() (any, error) {
 	return l.conn.Receive()
 }
 
-// fail breaks the link, and answers why it is broken: what came first. Its reader ends by this, and answers what is flying.
+// fail breaks the link, and answers why it is broken: what came first. Its reader ends by this, and
+// answers what is flying.
 func (l *link) fail(err error) error {
 	l.mu.Lock()
 	if l.err != nil {

@@ -17,14 +17,15 @@ var (
 	ErrLate = errors.New("no answer yet")
 )
 
-// Request is one command. Its methods are called by the pipe, from goroutines that serve all callers, so they must not
-// block.
+// Request is one command. Its methods are called by the pipe, from goroutines that serve all
+// callers, so they must not block.
 type Request interface {
-	// Command is called once, just before the command is written, so it can gather what has come until then. callers is
-	// how many wait for this answer; none: there is nothing to send any more, and nothing is answered.
+	// Command is called once, just before the command is written, so it can gather what has come
+	// until then. callers is how many wait for this answer; none: there is nothing to send any
+	// more, and nothing is answered.
 	Command() (name string, args []any, callers int)
-	// Answered is called once: with a reply; with a redis.Error, the server's refusal; or with the connection's error.
-	// sent tells that the server may have run the command.
+	// Answered is called once: with a reply; with a redis.Error, the server's refusal; or with the
+	// connection's error. sent tells that the server may have run the command.
 	Answered(reply any, sent bool, err error)
 }
 
@@ -36,7 +37,12 @@ type Config struct {
 	Timeout time.Duration
 	// Patience is how long Try waits for an answer. Default Timeout/4.
 	Patience time.Duration
-	// Connections is how many there may be. Default 2: the second is used while an answer on the first is slow.
+	// Wrong reports whether a refusal means that the server is the wrong one: what is flying on the
+	// connection is still answered, and what follows goes over a new one. It is asked once for each
+	// connection that is given up for it, and must not block. Nil: no refusal does.
+	Wrong func(refusal error) bool
+	// Connections is how many there may be. Default 2: the second is used while an answer on the
+	// first is slow.
 	Connections int
 }
 
@@ -61,6 +67,9 @@ func New(cfg Config) *Pipe {
 	if cfg.Connections <= 0 {
 		cfg.Connections = 2
 	}
+	if cfg.Wrong == nil {
+		cfg.Wrong = func(error) bool { return false }
+	}
 	p := &Pipe{cfg: cfg, calls: sync.Pool{New: newCall}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for range cfg.Connections {
@@ -76,9 +85,9 @@ func (p *Pipe) Send(r Request) {
 	}
 }
 
-// pick answers the first wire whose answers come in time: few callers on one connection make larger batches than on two.
-// When none does, it is the one that has kept others waiting the least: one that is dead without a word is not chosen because
-// the other one is slow for a moment.
+// pick answers the first wire whose answers come in time: few callers on one connection make larger
+// batches than on two. When none does, it is the one that has kept others waiting the least: one
+// that is dead without a word is not chosen because the other one is slow for a moment.
 func (p *Pipe) pick() *wire {
 	now := time.Now()
 	best, least := p.wires[0], time.Duration(math.MaxInt64)
@@ -92,6 +101,14 @@ func (p *Pipe) pick() *wire {
 		}
 	}
 	return best
+}
+
+// Renew retires the present connections: what is flying on them is answered, and what follows goes
+// over new ones.
+func (p *Pipe) Renew() {
+	for _, w := range p.wires {
+		w.retire()
+	}
 }
 
 // Close ends the connections. What waits or is flying is answered with ErrClosed.

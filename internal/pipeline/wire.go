@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// From this many callers on, the writer lets others run before it flushes, so that they join. With fewer it does so only
-	// while nothing is flying: else it is better that Redis works on some while others come.
+	// From this many callers on, the writer lets others run before it flushes, so that they join.
+	// With fewer it does so only while nothing is flying: else it is better that Redis works on
+	// some while others come.
 	crowd = 8
 	// An answer that takes longer than this sends the next requests over another connection.
 	slowAnswer = 20 * time.Millisecond
@@ -83,6 +84,16 @@ func (w *wire) close() {
 	}
 }
 
+// retire gives the present connection up when its answers have come.
+func (w *wire) retire() {
+	w.mu.Lock()
+	l := w.link
+	w.mu.Unlock()
+	if l != nil {
+		l.retire()
+	}
+}
+
 // grab takes all that waits out of the queue.
 func (w *wire) grab() []Request {
 	w.mu.Lock()
@@ -132,13 +143,13 @@ func refuse(batch []Request, err error) {
 	}
 }
 
-// connected answers a link that stands, as far as is known. It dials when there is none, after a pause when the last
-// attempt has failed: what comes meanwhile waits for the next.
+// connected answers a link that stands, as far as is known. It dials when there is none, after a
+// pause when the last attempt has failed: what comes meanwhile waits for the next.
 func (w *wire) connected() (*link, error) {
 	w.mu.Lock()
 	l := w.link
 	w.mu.Unlock()
-	if l != nil && !l.broken() {
+	if l != nil && l.usable() {
 		return l, nil
 	}
 	if !w.rest(time.Until(w.notYet)) {
@@ -161,7 +172,10 @@ func (w *wire) connected() (*link, error) {
 		return nil, ErrClosed
 	}
 	w.link = l
-	w.pipe.wait.Go(l.read)
+	w.pipe.wait.Go(func() {
+		defer context.AfterFunc(w.pipe.ctx, func() { l.fail(ErrClosed) })() // also of one that another has replaced
+		l.read()
+	})
 	return l, nil
 }
 

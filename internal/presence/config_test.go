@@ -30,12 +30,12 @@ func TestConfigIsChecked(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	if first := backoff(0); first != 0 {
+	if first := backoff(0, 5*time.Second); first != 0 {
 		t.Errorf("the first pause is %v", first)
 	}
 	for failures := 1; failures < 100; failures++ {
 		want := min(5*time.Millisecond<<min(failures-1, 20), 5*time.Second)
-		if got := backoff(failures); got < want*3/4 || got > want*5/4 {
+		if got := backoff(failures, 5*time.Second); got < want*3/4 || got > want*5/4 {
 			t.Errorf("after %d failures a pause of %v, want about %v", failures, got, want)
 		}
 	}

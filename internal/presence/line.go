@@ -2,13 +2,15 @@ package presence
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
 )
 
-// Line keeps a connection that carries one subscription and nothing else: as long as it stands, the server counts one on
-// the channel, and it falls with the process. Up, Since, Kernel and Reset may be called from any goroutine.
+// Line keeps a connection that carries one subscription and nothing else: as long as it stands, the
+// server counts one on the channel, and it falls with the process. Up, Since, Kernel and Reset may
+// be called from any goroutine.
 type Line struct {
 	cfg     Config
 	made    time.Time
@@ -35,15 +37,17 @@ func New(cfg Config) (*Line, error) {
 	return &Line{cfg: cfg, made: time.Now().Add(-time.Second), changed: make(chan struct{}, 1)}, nil
 }
 
-// Up says whether the subscription stands at this very instant, as far as this host's kernel knows: false from the arrival
-// of the server's FIN or reset, also when this process was stopped then and has not looked since. It takes under a
-// microsecond and allocates nothing. After Lost, and from Reset until Back, it is false.
+// Up says whether the subscription stands at this very instant, as far as this host's kernel knows:
+// false from the arrival of the server's FIN or reset, also when this process was stopped then and
+// has not looked since. It takes under a microsecond and allocates nothing. After Lost, and from
+// Reset until Back, it is false.
 func (l *Line) Up() bool {
 	g := l.present.Load()
 	return g != nil && g.reset == l.resets.Load() && g.valid()
 }
 
-// Since is when the present subscription began to count; zero: there is none. It may have ended since: see Up.
+// Since is when the present subscription began to count; zero: there is none. It may have ended
+// since: see Up.
 func (l *Line) Since() time.Time {
 	if g := l.present.Load(); g != nil && g.reset == l.resets.Load() {
 		return g.since
@@ -51,19 +55,21 @@ func (l *Line) Since() time.Time {
 	return time.Time{}
 }
 
-// Kernel says whether Up asked the kernel on the last connection that was subscribed. If not (another system than Linux,
-// a unix socket, a dialler that Through does not know), Up goes by what the reader has seen, and is false after a pause of
-// this process of more than Grace/2, until the server has answered.
+// Kernel says whether Up asked the kernel on the last connection that was subscribed. If not
+// (another system than Linux, a unix socket, a dialler that Through does not know), Up goes by what
+// the reader has seen, and is false after a pause of this process of more than Grace/2, until the
+// server has answered.
 func (l *Line) Kernel() bool { return l.kernel.Load() }
 
-// Reset begins anew, after all that rested on Up has ended, or for another channel. Back says when Up is true again. A loss
-// that was noticed before is told before that.
+// Reset begins anew, after all that rested on Up has ended, or for another channel. Back says when
+// Up is true again. A loss that was noticed before is told before that.
 func (l *Line) Reset() {
 	l.resets.Add(1)
 	l.change()
 }
 
-// Renew replaces the connection: somebody else says that the server does not count it, whatever is known here.
+// Renew replaces the connection: somebody else says that the server does not count it, whatever is
+// known here.
 func (l *Line) Renew() {
 	l.doubts.Add(1)
 	l.change()
@@ -76,8 +82,8 @@ func (l *Line) change() {
 	}
 }
 
-// Run keeps the line until ctx ends, and then answers nil, when all that it started has ended and the connection is closed.
-// That is no loss, and Lost is not told. The error is ErrRunning.
+// Run keeps the line until ctx ends, and then answers nil, when all that it started has ended and
+// the connection is closed. That is no loss, and Lost is not told. The error is ErrRunning.
 func (l *Line) Run(ctx context.Context) error {
 	if !l.running.CompareAndSwap(false, true) {
 		return ErrRunning
@@ -114,7 +120,8 @@ func (l *Line) Run(ctx context.Context) error {
 // now is an instant on the scale of everything here. It is never zero.
 func (l *Line) now() time.Duration { return time.Since(l.made) }
 
-// patience is the longest time between two looks at which no pause is seen, where the kernel cannot be asked.
+// patience is the longest time between two looks at which no pause is seen, where the kernel cannot
+// be asked.
 func (l *Line) patience() time.Duration { return l.cfg.Grace / 2 }
 
 // keeper is what Run knows.
@@ -206,23 +213,28 @@ func (r *keeper) judge(now time.Duration) {
 	}
 }
 
-// again takes leave of a session that has ended. One that stood for as long as Ping is replaced at once.
+// again takes leave of a session that has ended. One that stood for as long as Ping is replaced at
+// once.
 func (r *keeper) again(now time.Duration) {
 	s := r.s
 	r.s = nil
 	if r.counts && time.Since(s.since) >= r.cfg.Ping {
 		r.failures = 0
 	}
-	r.next = now + backoff(r.failures)
+	most := 5 * time.Second
+	if errors.Is(s.err, ErrUnseen) {
+		most = time.Minute
+	}
+	r.next = now + backoff(r.failures, most)
 	r.failures++
 	r.cfg.Failed(s.err)
 }
 
-// backoff is 0, then about 5 ms, doubling up to about 5 s.
-func backoff(failures int) time.Duration {
+// backoff is 0, then about 5 ms, doubling up to about the most.
+func backoff(failures int, most time.Duration) time.Duration {
 	if failures == 0 {
 		return 0
 	}
-	pause := min(5*time.Second, 5*time.Millisecond<<min(failures-1, 10))
+	pause := min(most, 5*time.Millisecond<<min(failures-1, 14))
 	return time.Duration(float64(pause) * (0.75 + rand.Float64()/2))
 }

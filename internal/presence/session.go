@@ -21,10 +21,12 @@ var (
 	errOther   = errors.New("the server ended the subscription")
 )
 
-// makingMost is how long a connection may take at most from before it is dialled until the server was seen to answer on it.
+// makingMost is how long a connection may take at most from before it is dialled until the server
+// was seen to answer on it.
 const makingMost = 5 * time.Second
 
-// session is one connection, from before it is dialled. Instants are durations since the line was made.
+// session is one connection, from before it is dialled. Instants are durations since the line was
+// made.
 type session struct {
 	l       *Line
 	channel string
@@ -91,11 +93,15 @@ func (s *session) converse(ctx context.Context) error {
 	if err := s.subscribe(pubsub); err != nil {
 		return why("subscribe", err)
 	}
-	if err := s.l.cfg.Check(ctx); err != nil {
-		return why("check", err)
+	checked := s.l.cfg.Check(ctx)
+	if checked != nil && !errors.Is(checked, ErrUnseen) {
+		return why("check", checked)
 	}
 	if err := s.prove(pubsub); err != nil {
 		return why("ping", err)
+	}
+	if checked != nil { // and it stands: nothing else has ended the subscription
+		return why("check", checked)
 	}
 	if !slow.Stop() {
 		return why("ping", errSlow)
@@ -121,8 +127,8 @@ func (s *session) subscribe(conn redis.PubSubConn) error {
 	return s.hear(conn)
 }
 
-// prove waits for the answer to a first ping: who gets none would be lost after each Silence, and one that comes after
-// Check says that the subscription stood all the time.
+// prove waits for the answer to a first ping: who gets none would be lost after each Silence, and
+// one that comes after Check says that the subscription stood all the time.
 func (s *session) prove(conn redis.PubSubConn) error {
 	if err := s.ping(conn, s.l.now()); err != nil {
 		return err
@@ -187,7 +193,8 @@ func (s *session) hear(conn redis.PubSubConn) error {
 	return nil
 }
 
-// valid tells whether it stands, as far as can be known at this very instant. Any goroutine may ask.
+// valid tells whether it stands, as far as can be known at this very instant. Any goroutine may
+// ask.
 func (s *session) valid() bool {
 	now := s.l.now()
 	switch {
@@ -207,8 +214,8 @@ func (s *session) credit(now time.Duration) time.Duration {
 	return time.Duration(s.proof.Load()) + s.l.cfg.Silence - now
 }
 
-// look tells whether it stands, and until when it is known to have stood. now was read before. Only for Run's goroutine,
-// when it has been subscribed.
+// look tells whether it stands, and until when it is known to have stood. now was read before. Only
+// for Run's goroutine, when it has been subscribed.
 func (s *session) look(now time.Duration) (good time.Duration, stands bool) {
 	proof := time.Duration(s.proof.Load())
 	s.good = max(s.good, proof)
@@ -228,9 +235,9 @@ func (s *session) look(now time.Duration) (good time.Duration, stands bool) {
 	}
 }
 
-// unsocketed is look where the kernel cannot be asked. While looks come in time, the reader is taken to see an end within
-// patience too. After a pause only the answer to a ping that was sent since then tells: on the same connection it proves
-// that the subscription stood all the time.
+// unsocketed is look where the kernel cannot be asked. While looks come in time, the reader is
+// taken to see an end within patience too. After a pause only the answer to a ping that was sent
+// since then tells: on the same connection it proves that the subscription stood all the time.
 func (s *session) unsocketed(now, proof time.Duration) (time.Duration, bool) {
 	if alert := max(time.Duration(s.alert.Load()), proof); now-alert <= s.l.patience() {
 		s.alert.Store(int64(now))

@@ -94,12 +94,12 @@ func (p *Proxy) Kept() int {
 func (p *Proxy) Release(t testing.TB) int {
 	t.Helper()
 	p.mu.Lock()
-	kept := p.kept
+	kept, target := p.kept, p.target
 	p.kept = nil
 	p.mu.Unlock()
 	n := 0
 	for _, k := range kept {
-		if err := k.send(p.target); err != nil {
+		if err := k.send(target); err != nil {
 			t.Fatalf("redistest: proxy: release: %v", err)
 		}
 		n += len(k.commands)

@@ -24,12 +24,12 @@ const (
 // replies, never somewhere in a stream. Its methods are safe for concurrent
 // use; what they set holds for the next command on.
 type Proxy struct {
-	target string   // host:port
-	url    *url.URL // what clients dial
-	addr   string
-	wg     sync.WaitGroup // the accept loop and two goroutines per connection
+	url  *url.URL // what clients dial
+	addr string
+	wg   sync.WaitGroup // the accept loop and two goroutines per connection
 
 	mu        sync.Mutex
+	target    string       // host:port
 	listener  net.Listener // nil while refusing
 	closed    bool
 	links     map[*link]struct{}
@@ -138,6 +138,14 @@ func (p *Proxy) Refuse(refuse bool) {
 	}
 }
 
+// Redirect has new connections lead to another server, as a dialler does that
+// asks for the primary. Present connections stay where they are.
+func (p *Proxy) Redirect(s *Server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = s.addr
+}
+
 // Freeze holds everything that goes that way, ends of connections too. They
 // stay open, new ones are accepted. What was held goes on at [Proxy.Thaw].
 func (p *Proxy) Freeze(d Direction) {
@@ -192,6 +200,14 @@ func (p *Proxy) listenLocked() error {
 	return nil
 }
 
+// Retarget has all new connections go to another server, and cuts those that there are.
+func (p *Proxy) Retarget(s *Server) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.target = s.addr
+	p.cutLocked()
+}
+
 func (p *Proxy) accept(l net.Listener) {
 	for {
 		client, err := l.Accept()
@@ -204,7 +220,10 @@ func (p *Proxy) accept(l net.Listener) {
 }
 
 func (p *Proxy) serve(l net.Listener, client net.Conn) {
-	server, err := net.DialTimeout("tcp", p.target, ioLimit)
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	server, err := net.DialTimeout("tcp", target, ioLimit)
 	if err != nil {
 		client.Close()
 		return

@@ -132,6 +132,21 @@ func TestProxyCut(t *testing.T) {
 	do(t, dialTo(t, p), "PING")
 }
 
+func TestProxyRedirect(t *testing.T) {
+	p, _, key := through(t)
+	before := dialTo(t, p)
+	do(t, before, "SET", key, "first")
+	other := Own(t)
+	p.Redirect(other)
+	after := dialTo(t, p)
+	if v := do(t, after, "GET", key); v != nil {
+		t.Fatalf("a new connection reads %q at the other server", v)
+	}
+	if got := get(t, before, key); got != "first" {
+		t.Fatalf("the connection of before reads %q", got)
+	}
+}
+
 func TestProxyRefuse(t *testing.T) {
 	p, _, _ := through(t)
 	c := dialTo(t, p)
@@ -238,4 +253,21 @@ func TestProxyServerGone(t *testing.T) {
 	Eventually(t, soon, "no connection is left", func() bool { return p.Connections() == 0 })
 	s.Start(t)
 	do(t, dialTo(t, p), "PING")
+}
+
+func TestProxyGoesToAnotherServer(t *testing.T) {
+	t.Parallel()
+	before, after := Own(t), Own(t)
+	p := NewProxy(t, before.URL())
+	old := dialTo(t, p)
+	if _, err := old.Do("SET", "who", "before"); err != nil {
+		t.Fatal(err)
+	}
+	p.Retarget(after)
+	if _, err := old.Do("PING"); err == nil {
+		t.Error("a connection to the server before is still open")
+	}
+	if who, err := dialTo(t, p).Do("GET", "who"); err != nil || who != nil {
+		t.Errorf("%v, %v; want the other server, which has nothing", who, err)
+	}
 }
