@@ -82,7 +82,8 @@ func TestRunningCopyIsCancelled(t *testing.T) {
 			heard := hear(t, m, "q", events.Done)
 			entered, causes := make(chan *worqr.Process, 10), make(chan error, 10)
 			answered, finishOther := make(chan struct{}), make(chan struct{})
-			_, stop := run(t, m, handling(patient(), "q", 2, func(ctx context.Context, p *worqr.Process) error {
+			cfg, settled := settling(patient())
+			_, stop := run(t, m, handling(cfg, "q", 2, func(ctx context.Context, p *worqr.Process) error {
 				entered <- p
 				if string(p.Task()) != "u" {
 					<-finishOther
@@ -104,9 +105,10 @@ func TestRunningCopyIsCancelled(t *testing.T) {
 			if cause := receive(t, "the end of the context", causes); !errors.Is(cause, worqr.ErrCanceled) {
 				t.Errorf("its context ended with %v, want ErrCanceled", cause)
 			}
-			// It is finished, whatever the handler returned, and the other one goes on.
-			if e := receive(t, "a done event", heard); string(e.Task) != "u" {
-				t.Errorf("heard %+v, want u done", e)
+			// It is removed, whatever the handler returned, and nobody is told that it was
+			// finished. The other one goes on.
+			if got := receive(t, "what became of u", settled); got != "u canceled <nil>" {
+				t.Errorf("OnSettle: %s, want u canceled", got)
 			}
 			close(finishOther)
 			if e := receive(t, "a done event", heard); string(e.Task) != "v" {

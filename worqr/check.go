@@ -2,6 +2,7 @@ package worqr
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -9,10 +10,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// Check asks the server whether this mesh can rely on it: that it answers, that it does not evict keys under memory
-// pressure (a lost heartbeat is a false death, a lost list is lost tasks), and that the user may run every command that
-// the scripts use. It leaves nothing behind, and does not try to subscribe: without that right the listener says so in the
-// log, and tasks are found by looks. Open calls it.
+// Check asks the server whether this mesh can rely on it: that it answers, that it does not evict
+// keys under memory pressure (a lost heartbeat is a false death, a lost list is lost tasks), and
+// that the user may run every command that the scripts use. It leaves nothing behind, and does not
+// try to subscribe: without that right the listener says so in the log, and tasks are found by
+// looks. Open calls it.
 // Errors: ErrConfig, or what the connection answered.
 func (m *Mesh) Check(ctx context.Context) error {
 	if err := m.checkEviction(ctx); err != nil {
@@ -34,15 +36,29 @@ func (m *Mesh) Check(ctx context.Context) error {
 			return failed(err, "check")
 		}
 		if wrong != "" {
-			return failed(fmt.Errorf("%w: the server refuses a command that is needed: %s; Redis 6.2 or later and the rights of +@all on ~%s:* ~%s* &%s@* are enough", ErrConfig, wrong, m.keys.ns, m.keys.mesh(), m.keys.ns), "check")
+			if err := m.misled(wrong); err != nil {
+				return failed(err, "check")
+			}
+			return failed(fmt.Errorf("%w: the server refuses a command that is needed: %s; Redis 6.2 or later and the rights of +@all on ~%s:* ~%s* resetchannels &%s@* are enough", ErrConfig, wrong, m.keys.ns, m.keys.mesh(), m.keys.ns), "check")
 		}
+	}
+	return nil
+}
+
+// misled returns the error of a server that refuses whoever writes: it is no matter of rights.
+// wrong is what check.lua found.
+func (m *Mesh) misled(wrong string) error {
+	_, text, _ := strings.Cut(wrong, ": ")
+	if err := redis.Error(text); misled(err) {
+		m.at.wrong(m.at.turn.Load(), err) // in an answer the connection does not see it
+		return classify(err)
 	}
 	return nil
 }
 
 func (m *Mesh) checkEviction(ctx context.Context) error {
 	info, err := redis.String(m.read(ctx, "INFO", "memory"))
-	if _, refused := err.(redis.Error); refused {
+	if refused := redis.Error(""); errors.As(err, &refused) && !mayPass(refused) {
 		return nil // a server or a user without INFO: not known
 	}
 	if err != nil {

@@ -15,13 +15,14 @@ const MaxCheckpoint = 64 << 10
 // checkpointBytes is how much of them one command carries, about.
 const checkpointBytes = 1 << 20
 
-// Checkpoint keeps data for the next holder of this persistent task, which finds it in Process.Past. The newest counts; it
-// is written with the worker's next beat, at most once a beat for all that the worker holds, and before the task is handed
-// over or given back; when the worker dies before that, the next holder finds an earlier one. It is removed with the task.
-// The slice is copied.
+// Checkpoint keeps data for the next holder of this persistent task, which finds it in
+// Process.Past. The newest counts; it is written with the worker's next beat, at most once a beat
+// for all that the worker holds, and before the task is handed over or given back; when the worker
+// dies before that, the next holder finds an earlier one. It is removed with the task. The slice is
+// copied.
 //
-// Errors: ErrInvalid above MaxCheckpoint bytes, or when the task is not persistent; the cause of the process's context when
-// that has ended; the cause of ctx.
+// Errors: ErrInvalid above MaxCheckpoint bytes, or when the task is not persistent; the cause of
+// the process's context when that has ended; the cause of ctx.
 func (p *Process) Checkpoint(ctx context.Context, data []byte) error {
 	err := context.Cause(ctx)
 	switch {
@@ -47,7 +48,8 @@ func (p *Process) Checkpoint(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// lostNow tells whether the process is settled, or may be another worker's. One that moves may still write.
+// lostNow tells whether the process is settled, or may be another worker's. One that moves may
+// still write.
 func (p *Process) lostNow() bool {
 	_ = p.Context().Err() // reads the clocks
 	cause := p.ended()
@@ -61,8 +63,8 @@ type checkpointNote struct {
 	data []byte
 }
 
-// keepCheckpoints writes what has changed since the last time: of all processes, or of those named. What was not written
-// is tried again, unless there is a newer one by then.
+// keepCheckpoints writes what has changed since the last time: of all processes, or of those named.
+// What was not written is tried again, unless there is a newer one by then.
 func (m *membership) keepCheckpoints(ctx context.Context, only []*Process) error {
 	m.keeping.Lock() // who gives a task away waits for a write of its checkpoint that is under way
 	defer m.keeping.Unlock()
@@ -90,9 +92,7 @@ func (m *membership) keepCheckpoints(ctx context.Context, only []*Process) error
 			}
 			m.mu.Lock()
 			for _, c := range notes {
-				if m.inHand[c.p.number] == c.p {
-					m.dirty[c.p.number] = c.p
-				}
+				m.dirty[c.p.number] = c.p // also what is not in hand any more: it may return with all the rest
 			}
 			m.mu.Unlock()
 			return failed(err, "keep %d checkpoints of queue %q", len(notes), m.station.name)

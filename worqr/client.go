@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/gomodule/redigo/redis"
 	"github.com/rs/zerolog"
@@ -25,39 +24,44 @@ const (
 	chunkTasks = 500     // tasks in one enqueue, and processes in one step of anything
 	chunkBytes = 1 << 20 // bytes in one enqueue, unless one task alone has more
 
-	reclaimStep = 32     // processes that one step of a reclaim puts back; of a taker's help too
+	reclaimStep = 8      // processes that one step of a reclaim puts back: see docs/decisions/0012
 	mostLanes   = 10_000 // queues that a client remembers to have enqueued to
 )
 
 // Config of a Mesh. The zero value works.
 type Config struct {
-	// Namespace keeps meshes apart that share a Redis: 1 to 64 of A-Z a-z 0-9 . _ -. Default "worqr".
+	// Namespace keeps meshes apart that share a Redis: 1 to 64 of A-Z a-z 0-9 . _ -. Default
+	// "worqr".
 	Namespace string
-	// Subscribe dials the connection for notifications, each call a new one. Default: as the pool dials.
+	// Subscribe dials the connection for notifications, each call a new one, to the server where
+	// the commands go. Default: as the pool dials.
 	Subscribe func(ctx context.Context) (redis.Conn, error)
 	// MaxTask is the most bytes that a task may have. Default 16 MiB.
 	MaxTask int
-	// WaitForRedis makes Open and Start wait for a Redis that does not answer until their context ends. By default they
+	// WaitForRedis makes Open and Start wait for a Redis that does not answer, or refuses whoever
+	// writes, as a replica and a server that loads do, until their context ends. By default they
 	// fail at once. A running worker survives outages either way.
 	WaitForRedis bool
-	// AllowEviction accepts a Redis with a memory limit that evicts keys, and with it the loss of tasks and heartbeats.
+	// AllowEviction accepts a Redis with a memory limit that evicts keys, and with it the loss of
+	// tasks and heartbeats.
 	AllowEviction bool
 	// Logger gets what nobody can return to. The zero value is silent.
 	Logger zerolog.Logger
 }
 
-// Mesh is a client of all the queues under one namespace. Its methods may be called from any goroutine.
+// Mesh is a client of all the queues under one namespace. Its methods may be called from any
+// goroutine.
 type Mesh struct {
 	cfg      Config
 	keys     keyspace
 	cmd      commander
-	dial     func(context.Context) (redis.Conn, error)
+	at       *whereabouts
 	database atomic.Int64 // -1: not known yet
 	listener *events.Listener
 
 	ctx    context.Context // ends at Close
 	cancel context.CancelFunc
-	tasks  sync.WaitGroup // the listener's goroutine
+	tasks  sync.WaitGroup // the goroutines of the listener
 
 	mu        sync.Mutex
 	lanes     map[string]*lane // by queue
@@ -67,8 +71,10 @@ type Mesh struct {
 	shut      chan struct{} // closed when Close is through
 }
 
-// Open dials the Redis of a URL (redis://, rediss:// or unix://, with user, password and database) and runs Check.
-// Errors: ErrConfig for a URL or configuration that is refused; what the connection answered; see Check.
+// Open dials the Redis of a URL (redis://, rediss:// or unix://, with user, password and database)
+// and runs Check.
+// Errors: ErrConfig for a URL or configuration that is refused; what the connection answered; see
+// Check.
 func Open(ctx context.Context, url string, cfg Config) (*Mesh, error) {
 	dial, db, err := dialer(url)
 	if err != nil {
@@ -85,10 +91,15 @@ func Open(ctx context.Context, url string, cfg Config) (*Mesh, error) {
 	return m, nil
 }
 
-// New makes a Mesh whose connections are dialled as those of a pool: it takes none out of the pool, which stays the
-// caller's. With a nil pool it dials as cfg.Subscribe does. All callers share two connections; each worker has one more for
-// its beats, and one receives the notifications. New does no I/O and starts nothing; call Check to have faults of the
-// server found early.
+// New makes a Mesh whose connections are dialled as those of a pool: it takes none out of the pool,
+// which stays the caller's. With a nil pool it dials as cfg.Subscribe does. All callers share two
+// connections; each worker has one more for its beats, and one receives the notifications. New does
+// no I/O and starts nothing; call Check to have faults of the server found early.
+//
+// A connection that is dialled must be a redis.ConnWithContext and a redis.ConnWithTimeout, as all
+// of redigo's are: else each command, Check and Start too, fails with ErrConfig. When the server
+// refuses whoever writes, as a primary does that has become a replica, all connections for commands
+// are dialled anew; when these lead to another server, the others follow.
 // Errors: ErrConfig.
 func New(pool *redis.Pool, cfg Config) (*Mesh, error) {
 	var dial func(context.Context) (redis.Conn, error)
@@ -129,14 +140,21 @@ func newMesh(dial func(context.Context) (redis.Conn, error), cfg Config) (*Mesh,
 		return nil, err
 	}
 	m := &Mesh{
-		cfg: cfg, keys: keys, dial: dial,
-		cmd:   commander{pipeline.New(pipeline.Config{Dial: dial, Timeout: ioTimeout})},
+		cfg: cfg, keys: keys, at: &whereabouts{ask: dial},
 		lanes: map[string]*lane{}, workers: map[*Worker]bool{}, shut: make(chan struct{}),
 	}
+	m.cmd.pipe = pipeline.New(pipeline.Config{Dial: m.at.dial, Timeout: ioTimeout, Wrong: func(err error) bool {
+		if !misled(err) {
+			return false
+		}
+		m.at.wrong(m.at.turn.Load(), err)
+		return true
+	}})
+	m.at.turned = m.cmd.pipe.Renew
 	m.database.Store(-1)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.listener, err = events.New(events.Config{
-		Dial: cfg.Subscribe, Namespace: cfg.Namespace, Database: m.db, Logger: cfg.Logger,
+		Dial: m.at.follow(cfg.Subscribe, func() { m.listener.Renew() }).dial, Namespace: cfg.Namespace, Database: m.db, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -144,8 +162,10 @@ func newMesh(dial func(context.Context) (redis.Conn, error), cfg Config) (*Mesh,
 	return m, nil
 }
 
-// Close ends the mesh's workers as Worker.Fail does, its listener, and the connections that it made. Calling it again
-// waits for the same end. It waits for callbacks, so it must not be called from within one.
+// Close ends the mesh's workers as Worker.Fail does, its listener, and the connections that it
+// made. Calling it again waits for the same end. It waits for hooks and callbacks, but not for
+// ever: from within one it returns an error, 5 s after the Grace of the workers; call it on another
+// goroutine.
 func (m *Mesh) Close() error {
 	m.mu.Lock()
 	if m.closed {
@@ -161,11 +181,26 @@ func (m *Mesh) Close() error {
 	var failing sync.WaitGroup
 	errs := make([]error, len(workers), len(workers)+1)
 	for i, w := range slices.Collect(maps.Keys(workers)) {
-		failing.Go(func() { errs[i] = w.Fail(m.ctx) })
+		failing.Go(func() {
+			ctx, cancel := context.WithTimeout(m.ctx, w.cfg.Grace+ioTimeout)
+			defer cancel()
+			errs[i] = w.Fail(ctx)
+		})
 	}
 	failing.Wait()
 	m.cancel()
-	m.tasks.Wait()
+	listening := make(chan struct{})
+	go func() { // ends with the last callback: a goroutine cannot be ended from outside
+		m.tasks.Wait()
+		close(listening)
+	}()
+	patience, cancel := fresh(ioTimeout)
+	defer cancel()
+	select {
+	case <-listening:
+	case <-patience.Done():
+		errs = append(errs, failed(errors.New("a callback has not returned; call Close on another goroutine"), "close"))
+	}
 	m.cmd.pipe.Close()
 	return errors.Join(errs...)
 }
@@ -181,24 +216,13 @@ func (m *Mesh) Listener() *events.Listener {
 				m.cfg.Logger.Error().Err(err).Msg("worqr: the listener ended")
 			}
 		})
+		m.tasks.Go(m.stay)
 	}
 	return m.listener
 }
 
-// patiently runs a step again while Redis does not answer, when the configuration says so.
-func (m *Mesh) patiently(ctx context.Context, step func(context.Context) error) error {
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		err := step(ctx)
-		if err == nil || !m.cfg.WaitForRedis || errors.Is(err, ErrConfig) || refusal(err) {
-			return err
-		}
-		if sleep(ctx, jitter(pause)) != nil {
-			return err
-		}
-	}
-}
-
-// db finds the number of the database, which the names of channels carry. Where the server does not tell it is 0.
+// db finds the number of the database, which the names of channels carry. Where the server does not
+// tell it is 0.
 func (m *Mesh) db(ctx context.Context) (int, error) {
 	if m.ctx.Err() != nil {
 		return 0, ErrClosed
@@ -208,7 +232,7 @@ func (m *Mesh) db(ctx context.Context) (int, error) {
 	}
 	info, err := redis.String(m.read(ctx, "CLIENT", "INFO"))
 	var refusal redis.Error
-	if err != nil && !errors.As(err, &refusal) {
+	if err != nil && (!errors.As(err, &refusal) || mayPass(refusal)) {
 		return 0, err
 	}
 	n := 0

@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// Handler works on one process at a time; a queue's limit says how many at once. ctx is the process's context.
+// Handler works on one process at a time; a queue's limit says how many at once. ctx is the
+// process's context.
 //
-// What Handle returns settles the process, unless it was settled before: nil finishes it; an error, a panic or
-// runtime.Goexit puts it back at the front, and this slot takes the next task after a pause of 100 ms, doubling with each
-// failure in a row up to 30 s. After ErrCanceled it is finished whatever is returned; after ErrStopping or ErrHandover it
-// goes back to the front; after ErrLapsed, ErrFenced or ErrGone it is no longer this worker's, and nothing is done.
+// What Handle returns settles the process, unless it was settled before: nil finishes it; an error,
+// a panic or runtime.Goexit puts it back at the front, and this slot takes the next task after a
+// pause of 100 ms, doubling with each failure in a row up to 30 s. After ErrCanceled it is removed
+// whatever is returned; after ErrStopping or ErrHandover it goes back to the front; after
+// ErrLapsed, ErrFenced or ErrGone it is no longer this worker's, and nothing is done.
 type Handler interface {
 	Handle(ctx context.Context, p *Process) error
 }
@@ -28,8 +30,9 @@ const (
 	mostPause  = 30 * time.Second
 )
 
-// dispatch takes tasks for the free slots, and ahead of them, and has their handlers run, until ctx ends or the membership
-// does. It sleeps when the queue was empty: then this membership is noted as idle, and an enqueue wakes it.
+// dispatch takes tasks for the free slots, and ahead of them, and has their handlers run, until ctx
+// ends or the membership does. It sleeps when the queue was empty: then this membership is noted as
+// idle, and an enqueue wakes it.
 func (m *membership) dispatch(ctx context.Context) {
 	st := m.station
 	defer m.returnAhead()
@@ -73,24 +76,23 @@ func (m *membership) dispatch(ctx context.Context) {
 				m.returnAhead() // idle peers run it now
 			}
 		}
-		// A flag that is raised from here on is seen after the take: nothing falls between the look and the sleep.
+		// A flag that is raised from here on is seen after the take: nothing falls between the look
+		// and the sleep.
 		count, may := st.room(), pace.may(st)
-		processes, more, err := m.takeFor(ctx, count, may)
+		processes, left, err := m.takeFor(ctx, count, may)
 		if err == nil {
-			n, dry := len(processes), len(processes) < count && !more
+			n, dry := len(processes), len(processes) < count && !left.more
 			pause, hungry = 0, !dry || may && n > 0
 			pace.took(n, dry, may)
-			if m.due > 0 {
-				due.Reset(m.due)
+			if left.due > 0 {
+				due.Reset(left.due)
 			}
 		} else if !m.ended() && ctx.Err() == nil {
 			m.life.w.hooks.error(failed(err, "take from queue %q", st.name))
 			pause = min(max(2*pause, 50*time.Millisecond), time.Second)
 			hungry = true
 		}
-		for _, p := range processes {
-			m.life.w.hooks.take(p)
-		}
+		m.life.w.hooks.take(processes...)
 		st.deliver(processes, ctx.Err() == nil && !m.ended())
 		if ctx.Err() != nil || m.ended() {
 			return
@@ -104,8 +106,9 @@ func (m *membership) dispatch(ctx context.Context) {
 	}
 }
 
-// takeAlong says whether the dispatcher is about to take, and so to settle in the same command what handlers have finished.
-// When it is not, the settler does that: the flag is down before the outbox is seen to, so nothing falls between.
+// takeAlong says whether the dispatcher is about to take, and so to settle in the same command what
+// handlers have finished. When it is not, the settler does that: the flag is down before the outbox
+// is seen to, so nothing falls between.
 func (m *membership) takeAlong(along bool) {
 	along = along && m.settlesAlong()
 	m.along.Store(along)
@@ -126,21 +129,23 @@ func (m *membership) returnAhead() {
 	}
 }
 
-// takeFor takes up to count tasks. A take that was not answered is repeated for as many as it asked for, and so may bring
-// fewer or more: what is above goes back. again: another take follows when this one brings any. more tells that tasks are left.
-func (m *membership) takeFor(ctx context.Context, count int, again bool) (_ []*Process, more bool, _ error) {
+// takeFor takes up to count tasks. A take that was not answered is repeated for as many as it asked
+// for, and so may bring fewer or more: what is above goes back. again: another take follows when
+// this one brings any.
+func (m *membership) takeFor(ctx context.Context, count int, again bool) ([]*Process, behind, error) {
 	if err := m.have(ctx); err != nil {
-		return nil, false, err
+		return nil, behind{}, err
 	}
 	defer m.release()
 	if m.closing.Load() {
-		return nil, false, ErrStopping
+		return nil, behind{}, ErrStopping
 	}
 	if !m.life.lease.Valid() {
 		m.life.lapse(nil) // time is up, and the timer has not said so yet: nothing is settled any more
-		return nil, false, context.Cause(m.ctx)
+		return nil, behind{}, context.Cause(m.ctx)
 	}
-	// Idle only when a wake-up would arrive. The flag is up before that is asked, so who makes it ready sees it.
+	// Idle only when a wake-up would arrive. The flag is up before that is asked, so who makes it
+	// ready sees it.
 	m.unnoted.Store(true)
 	park := parkNever
 	if m.life.w.mesh.listener.Ready() {
@@ -152,13 +157,13 @@ func (m *membership) takeFor(ctx context.Context, count int, again bool) (_ []*P
 	m.unnoted.CompareAndSwap(true, park == parkNever)
 	if err == nil && ctx.Err() != nil {
 		m.giveBack(processes) // a stop came meanwhile, and what drains may last: idle peers take them now
-		return nil, false, ErrStopping
+		return nil, behind{}, ErrStopping
 	}
 	if len(processes) > count {
 		m.giveBack(processes[count:])
 		processes = processes[:count]
 	}
-	return processes, m.more, err
+	return processes, m.behind, err
 }
 
 // passOn wakes another worker in place of this one.
@@ -168,7 +173,8 @@ func (m *membership) passOn(ctx context.Context) {
 	}
 }
 
-// returned settles what a handler has left, and frees its slot: after a failure only when its pause is over.
+// returned settles what a handler has left, and frees its slot: after a failure only when its pause
+// is over.
 func (m *membership) returned(p *Process, s *slot, err error) {
 	defer m.station.giveBack(s)
 	w, cause := m.life.w, p.ended()
@@ -196,7 +202,8 @@ func (m *membership) returned(p *Process, s *slot, err error) {
 	_ = sleep(w.serving, pause) // ends early when the worker stops
 }
 
-// lost tells of a cause after which a process may be another worker's: nothing is done with it any more.
+// lost tells of a cause after which a process may be another worker's: nothing is done with it any
+// more.
 func lost(cause error) bool {
 	return errors.Is(cause, ErrLapsed) || errors.Is(cause, ErrFenced) || errors.Is(cause, ErrGone)
 }
@@ -205,7 +212,7 @@ func lost(cause error) bool {
 func (m *membership) settleAfter(p *Process, cause, err error) {
 	switch {
 	case errors.Is(cause, ErrCanceled):
-		p.ask(finish)
+		p.ask(cancel)
 	case lost(cause):
 	case errors.Is(cause, ErrStopping): // all that is left goes back in one step, in order
 	case err != nil, cause != nil:

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/gomodule/redigo/redis"
 )
 
-// The errors that callers decide by, with errors.Is. Every error of this package names the operation and its subject
-// and wraps one of these, or the error of the connection.
+// The errors that callers decide by, with errors.Is. Every error of this package names the
+// operation and its subject and wraps one of these, or the error of the connection.
 var (
 	// ErrEmpty: Take found no task.
 	ErrEmpty = errors.New("worqr: the queue is empty")
@@ -19,13 +17,14 @@ var (
 	ErrStarted = errors.New("worqr: the worker is started already")
 	// ErrNotWorking: the worker does not serve this queue; call StartWork first.
 	ErrNotWorking = errors.New("worqr: the worker does not serve the queue: call StartWork first")
-	// ErrFenced: this membership was taken out of the queue, by peers who found its worker dead or by hand. Its
-	// processes belong to others. The worker opens the queue again by itself.
+	// ErrFenced: this membership was taken out of the queue, by peers who found its worker dead or
+	// by hand. Its processes belong to others. The worker opens the queue again by itself.
 	ErrFenced = errors.New("worqr: fenced out of the queue")
-	// ErrLapsed: the worker could not renew its heartbeat in time, so its processes may belong to others. The daemon
-	// joins again as a new worker by itself.
+	// ErrLapsed: the worker could not renew its heartbeat in time, so its processes may belong to
+	// others. The daemon joins again as a new worker by itself.
 	ErrLapsed = errors.New("worqr: the worker has lapsed")
-	// ErrGone: what was named is not there: an unknown worker, or a process that is not in hand any more.
+	// ErrGone: what was named is not there: an unknown worker, or a process that is not in hand any
+	// more.
 	ErrGone = errors.New("worqr: gone")
 	// ErrCanceled is the cause of a process context whose task was cancelled.
 	ErrCanceled = errors.New("worqr: the task was cancelled")
@@ -33,7 +32,8 @@ var (
 	ErrStopping = errors.New("worqr: the worker is stopping")
 	// ErrHandover is the cause of a process context whose task moves to another worker.
 	ErrHandover = errors.New("worqr: the task is handed over")
-	// ErrDone: a handler that returns it, wrapped or not, has finished its persistent task for good.
+	// ErrDone: a handler that returns it, wrapped or not, has finished its persistent task for
+	// good.
 	ErrDone = errors.New("worqr: the task is done")
 	// ErrSuperseded: a later Reconcile of the same queue has begun, so this one did no more.
 	ErrSuperseded = errors.New("worqr: superseded by a later call")
@@ -45,7 +45,8 @@ var (
 	ErrInvalid = errors.New("worqr: invalid argument")
 	// ErrRedisFull: Redis is out of memory and evicts nothing; nothing was stored.
 	ErrRedisFull = errors.New("worqr: redis is full: raise maxmemory or drain the queues")
-	// ErrWrongType: one of the mesh's keys holds a value of another type, written by something else; nothing was done.
+	// ErrWrongType: one of the mesh's keys holds a value of another type, written by something
+	// else; nothing was done.
 	ErrWrongType = errors.New("worqr: a key of the mesh holds a foreign value")
 	// ErrClosed: the mesh or the worker was closed.
 	ErrClosed = errors.New("worqr: closed")
@@ -59,6 +60,8 @@ var (
 	errStale = errors.New("a membership was closed meanwhile")
 	errHeld  = fmt.Errorf("%w: handlers of persistent tasks have not returned, and keep these tasks", ErrStopping)
 	errAlive = errors.New("the worker has a heartbeat")
+
+	errOvertaken = fmt.Errorf("%w: a StopWork of the queue came meanwhile", ErrStopping)
 )
 
 // words maps the first word of a failure that a script or Redis answers to a sentinel.
@@ -78,10 +81,8 @@ var words = map[string]error{
 	"SUPERSEDED": ErrSuperseded,
 }
 
-// passing are the server's answers that a later attempt may not meet.
-var passing = []string{"LOADING", "READONLY", "BUSY", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "UNBLOCKED"}
-
-// failed says which operation on what has failed. Sentinels lose their prefix inside, so it stands once.
+// failed says which operation on what has failed. Sentinels lose their prefix inside, so it stands
+// once.
 func failed(err error, format string, args ...any) error {
 	return &opError{fmt.Sprintf(format, args...), err}
 }
@@ -97,47 +98,8 @@ func (e *opError) Error() string {
 
 func (e *opError) Unwrap() error { return e.err }
 
-// classify turns an answer of the server into an error of this package.
-func classify(err redis.Error) error {
-	text := err.Error()
-	word, _, _ := strings.Cut(text, " ")
-	if sentinel, ok := words[word]; ok {
-		if sentinel == ErrConfig {
-			text = strings.TrimPrefix(text, word+" ")
-		}
-		return fmt.Errorf("%w: %s", sentinel, text)
-	}
-	// Redis 6.2 and miniredis wrap what a command inside a script answered.
-	for _, inner := range []string{"WRONGTYPE", "OOM"} {
-		if strings.Contains(text, inner+" ") {
-			return fmt.Errorf("%w: %s", words[inner], text)
-		}
-	}
-	return err
-}
-
-// mayPass tells whether the server refused for a reason that goes by.
-func mayPass(err redis.Error) bool {
-	word, _, _ := strings.Cut(err.Error(), " ")
-	if strings.HasPrefix(err.Error(), "ERR max number of clients") {
-		return true
-	}
-	for _, p := range passing {
-		if word == p {
-			return true
-		}
-	}
-	return false
-}
-
-// refusal tells whether the server answered, and will answer the same until somebody mends something.
-func refusal(err error) bool {
-	var answer redis.Error
-	return errors.Is(err, ErrWrongType) || errors.Is(err, ErrRedisFull) || errors.As(err, &answer) && !mayPass(answer)
-}
-
-// BatchError tells how far an Enqueue of more than one chunk came: the first Accepted tasks are stored.
-// Of the rest nothing is, unless Err is ErrUnknown: then one chunk of up to 500 may be.
+// BatchError tells how far an Enqueue of more than one chunk came: the first Accepted tasks are
+// stored. Of the rest nothing is, unless Err is ErrUnknown: then one chunk of up to 500 may be.
 type BatchError struct {
 	Accepted int
 	Err      error

@@ -4,13 +4,14 @@ import "slices"
 
 var scripts = []*script{
 	joinScript, beatScript, serveScript, unserveScript, noteScript, forgetScript, leaveScript, failScript, sweepScript, rosterScript, servedScript,
-	checkScript, openScript, enqueueScript, takeScript, settleScript, reclaimScript, lookScript, wakeScript, newestScript, cancelScript, deleteScript,
+	checkScript, openScript, enqueueScript, takeScript, settleScript, reclaimScript, lookScript, wakeScript, newestScript, cancelScript, tellScript, deleteScript,
 	auditScript, heldScript, trimScript, addScript, holdTakeScript, holdSettleScript, holdLookScript, grantScript, weighScript, generationScript,
 	presentScript, dropScript, locateScript, checkpointScript, admitScript,
-	offerScript, readyScript, appearScript, watchScript, rescueScript,
+	offerScript, readyScript, appearScript, watchScript, rescueScript, allowScript,
 }
 
-// ScriptName names the script with a SHA-1, or answers "". Tests of faults choose the commands to break by it.
+// ScriptName names the script with a SHA-1, or answers "". Tests of faults choose the commands to
+// break by it.
 func ScriptName(sha string) string {
 	if i := slices.IndexFunc(scripts, func(s *script) bool { return s.sha == sha }); i >= 0 {
 		return scripts[i].name
@@ -49,3 +50,18 @@ func (p *Pacer) Took(n int, dry, may bool) bool {
 
 // Prelude is what every script of a queue begins with.
 func Prelude() string { return load("lib").source }
+
+// Misled and MayPass are how a refusal of the server is sorted.
+var (
+	Misled  = misled
+	MayPass = mayPass
+)
+
+// ScriptNames lists the scripts.
+func ScriptNames() []string {
+	names := make([]string, len(scripts))
+	for i, s := range scripts {
+		names[i] = s.name
+	}
+	return names
+}

@@ -16,11 +16,12 @@ import (
 // grant is what this worker was told last: to give up n holds, as long as it has more than down.
 type grant struct{ n, down int }
 
-// claimRound is for how long a look claims the round of a persistent queue: one member in the mesh plans at a time.
+// claimRound is for how long a look claims the round of a persistent queue: one member in the mesh
+// plans at a time.
 func (m *membership) claimRound() int64 { return max(1, (m.life.w.cfg.Beat * 4 / 5).Milliseconds()) }
 
-// planRound computes from a snapshot of a queue who has to give up how much, and tells them. What falls to whom is not
-// planned: hold_take.lua sees to that.
+// planRound computes from a snapshot of a queue who has to give up how much, and tells them. What
+// falls to whom is not planned: hold_take.lua sees to that.
 func (m *membership) planRound(ctx context.Context, round []any, waiting int) {
 	var now, full int64
 	rows, err := redis.Scan(round, &now, &full)
@@ -68,16 +69,16 @@ func (m *membership) plan(ctx context.Context, members []share.Member, since []i
 	for _, g := range share.Grants(parts, n) {
 		args = append(args, g.ID, g.Give, g.Down)
 	}
-	if len(args) == 1 {
-		return nil
+	if len(args) == 1 && bucket.Full.UnixMicro() >= full {
+		return nil // else the date lay too far ahead, as the server's clock was set back: it has to be cut down there too
 	}
 	_, err = m.life.w.mesh.queue(ctx, grantScript, m.station.name, args...)
 	return err
 }
 
-// giveUp ends as many holds as was granted: the youngest, which have the least behind them, but those last that came from a
-// death, so that the same tasks do not follow a process that keeps dying. What was ended before and has not returned yet
-// counts as given up.
+// giveUp ends as many holds as was granted: the youngest, which have the least behind them, but
+// those last that came from a death, so that the same tasks do not follow a process that keeps
+// dying. What was ended before and has not returned yet counts as given up.
 func (m *membership) giveUp() {
 	g := m.grant.Swap(nil)
 	if g == nil {

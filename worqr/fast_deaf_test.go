@@ -14,10 +14,12 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// unheard dials so that the end of the last presence connection is not heard of, as when it has ended on the server alone.
+// unheard dials so that the end of the last presence connection is not heard of, as when it has
+// ended on the server alone.
 type unheard struct {
 	url      string
 	presence atomic.Pointer[quiet]
+	refuses  atomic.Bool // any further presence connection
 }
 
 func (u *unheard) dial(ctx context.Context) (redis.Conn, error) {
@@ -42,6 +44,10 @@ type quiet struct {
 
 func (q *quiet) Write(b []byte) (int, error) {
 	if bytes.Contains(b, []byte("SUBSCRIBE")) && bytes.Contains(b, []byte(":here:")) {
+		if q.of.refuses.Load() {
+			_ = q.Close()
+			return 0, net.ErrClosed
+		}
 		q.of.presence.Store(q)
 	}
 	return q.Conn.Write(b)
@@ -60,8 +66,9 @@ func (q *quiet) Close() error {
 	return q.Conn.Close()
 }
 
-// A worker whose presence connection has ended on the server alone makes a new one as soon as it hears of that: from the
-// answer that others have taken over, or because it watches and does not see itself. The next ping is a minute away.
+// A worker whose presence connection has ended on the server alone makes a new one as soon as it
+// hears of that: from the answer that others have taken over, or because it watches and does not
+// see itself. The next ping is a minute away.
 func TestAWorkerThatIsNotSeenAnyMoreIsSeenAgain(t *testing.T) {
 	for name, watches := range map[string]bool{"it is taken over": false, "it watches": true} {
 		t.Run(name, func(t *testing.T) {

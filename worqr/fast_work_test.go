@@ -40,16 +40,21 @@ func (w *waiters) serve(worker string, limit int, takeover worqr.Takeover) worqr
 	}}}
 }
 
-// By default the one-shot tasks of a worker that is not present any more are taken over long before its lapse, in their order
-// and before what waits. A worker that was only cut off goes on meanwhile, ends when it hears of it, finishes nothing that is
-// another's, and serves the queue again.
+// By default the one-shot tasks of a worker that is not present any more are taken over long before
+// its lapse, in their order and before what waits. A worker that was only cut off goes on
+// meanwhile, ends when it hears of it, finishes nothing that is another's, and serves the queue
+// again.
 func TestOneShotTasksAreTakenOverFastByDefault(t *testing.T) {
 	t.Parallel()
 	ns := redistest.Namespace(t)
 	cutOff, proxy := mortal(t, ns)
 	m := openAt(t, redistest.Shared(t).URL(), worqr.Config{Namespace: ns})
 	w := &waiters{told: make(chan *delivery, 100)}
-	run(t, cutOff, w.serve("a", 3, 0))
+	a, _ := run(t, cutOff, w.serve("a", 3, 0))
+	redistest.Eventually(t, 10*time.Second, "a peer may take over from a at once", func() bool {
+		mode, err := a.Takeover("q")
+		return err == nil && mode == worqr.Fast
+	})
 	enqueue(t, m, "q", "t1", "t2", "t3", "t4")
 	first := map[string]*delivery{}
 	for range 3 {

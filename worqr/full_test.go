@@ -21,7 +21,8 @@ func limited(t testing.TB) (*redistest.Server, redis.Conn) {
 	return server, server.Conn(t)
 }
 
-// fill stores what is not ours until the server refuses it, and lowers the limit so that nothing small fits either.
+// fill stores what is not ours until the server refuses it, and lowers the limit so that nothing
+// small fits either.
 func fill(t testing.TB, c redis.Conn) {
 	t.Helper()
 	for i := 0; ; i++ {
@@ -46,7 +47,7 @@ func content(t testing.TB, c redis.Conn, ns string) map[string]string {
 	t.Helper()
 	s := snapshot(t, c, ns)
 	maps.DeleteFunc(s, func(key, _ string) bool {
-		return slices.ContainsFunc([]string{"mesh", "sweep", "rota", "watch", "deputy", "present"}, func(part string) bool {
+		return strings.HasSuffix(key, ":round") || slices.ContainsFunc([]string{"mesh", "sweep", "rota", "watch", "deputy", "present"}, func(part string) bool {
 			return strings.HasSuffix(key, "}:"+part)
 		})
 	})

@@ -15,9 +15,9 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// soon is how long a test waits for a fact that should hold at once. Slow machines, the race detector and neighbours
-// are allowed for: what is tested is the fact, not the time.
-const soon = 20 * time.Second
+// soon is how long a test waits for a fact that should hold at once. Slow machines, the race
+// detector and neighbours are allowed for: what is tested is the fact, not the time.
+const soon = 60 * time.Second
 
 // open gives a mesh on the shared server, in a namespace of its own.
 func open(t testing.TB) *worqr.Mesh {
@@ -44,7 +44,8 @@ func openAt(t testing.TB, url string, cfg worqr.Config) *worqr.Mesh {
 	return m
 }
 
-// quick is a worker with a short lapse, which is what its peers wait for, so that tests of deaths are short.
+// quick is a worker with a short lapse, which is what its peers wait for, so that tests of deaths
+// are short.
 func quick() worqr.WorkerConfig {
 	return worqr.WorkerConfig{
 		Takeover: worqr.Strict,
@@ -70,7 +71,8 @@ func start(t testing.TB, m *worqr.Mesh, cfg worqr.WorkerConfig, queues ...string
 	return w
 }
 
-// run gives a worker in Run, and a function that ends it and answers what Run did. The test's end ends it too.
+// run gives a worker in Run, and a function that ends it and answers what Run did. The test's end
+// ends it too.
 func run(t testing.TB, m *worqr.Mesh, cfg worqr.WorkerConfig) (w *worqr.Worker, stop func() error) {
 	t.Helper()
 	w, err := m.NewWorker(cfg)
@@ -183,8 +185,8 @@ func keysOf(t testing.TB, c redis.Conn, ns string) []string {
 	}
 }
 
-// left lists the keys that may not be there when all workers have left and all tasks are done: all but the list of
-// queues, the mesh, and tokens and marks that have an end.
+// left lists the keys that may not be there when all workers have left and all tasks are done: all
+// but the list of queues, the mesh, and tokens and marks that have an end.
 func left(t testing.TB, c redis.Conn, ns string) []string {
 	t.Helper()
 	var bad []string

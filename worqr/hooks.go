@@ -1,61 +1,29 @@
 package worqr
 
-// Hooks tell the daemon what its worker does. Each may be nil, may be called from any goroutine, and must not block.
+// Hooks tell the daemon what its worker does. Each may be nil, and may be called from any
+// goroutine. It must not block, as the work that it is about goes on when it has returned. Within a
+// hook Fail, StopWork, StartWork, Drain and Mesh.Close may have to wait for that work, and so for
+// the hook: they end with their context then, Close a while after the Grace, with an error. Call
+// them on another goroutine. A panic is logged with its stack, and given to OnError. No hook is
+// called after Run has returned.
 type Hooks struct {
-	OnJoin    func(worker string)                        // registered, also as a new worker after a lapse
-	OnLeave   func(worker string)                        // its processes returned, its registration ended
-	OnLapse   func(worker string, cause error)           // its processes may belong to others; it joins again
-	OnTake    func(p *Process)                           // a task has come into its hands
-	OnSettle  func(p *Process, result string, err error) // "done", "dropped" or "gone"; or why it is not known
-	OnReclaim func(worker, queue string, returned int)   // it put back what a dead peer held, or so much of that
-	OnReady   func()                                     // the notifications are subscribed, again too
-	OnError   func(err error)                            // what nobody can be given; the worker goes on
-}
-
-func (h *Hooks) join(worker string) {
-	if h.OnJoin != nil {
-		h.OnJoin(worker)
-	}
-}
-
-func (h *Hooks) leave(worker string) {
-	if h.OnLeave != nil {
-		h.OnLeave(worker)
-	}
-}
-
-func (h *Hooks) lapse(worker string, cause error) {
-	if h.OnLapse != nil {
-		h.OnLapse(worker, cause)
-	}
-}
-
-func (h *Hooks) take(p *Process) {
-	if h.OnTake != nil {
-		h.OnTake(p)
-	}
-}
-
-func (h *Hooks) settle(p *Process, result outcome, err error) {
-	if h.OnSettle != nil {
-		h.OnSettle(p, string(result), err)
-	}
-}
-
-func (h *Hooks) reclaim(worker, queue string, returned int) {
-	if h.OnReclaim != nil {
-		h.OnReclaim(worker, queue, returned)
-	}
-}
-
-func (h *Hooks) ready() {
-	if h.OnReady != nil {
-		h.OnReady()
-	}
-}
-
-func (h *Hooks) error(err error) {
-	if h.OnError != nil && err != nil {
-		h.OnError(err)
-	}
+	OnJoin  func(worker string)              // registered, also as a new worker after a lapse
+	OnLeave func(worker string)              // its processes returned, its registration ended
+	OnLapse func(worker string, cause error) // its processes may belong to others; it joins again, and rests if it lapses often
+	OnTake  func(p *Process)                 // a task has come into its hands
+	// OnSettle is called when a process is not in the worker's hands any more, with what became of
+	// its task:
+	//   - "done": it was finished, by Process.Finish or its handler's return, and removed.
+	//   - "canceled": it was cancelled, its handler has returned, and it was removed.
+	//   - "returned": it went back to the queue, or to the worker that it moves to. What a stop
+	//     puts back in one step is dropped there when it was cancelled.
+	//   - "dropped": it was to go back, and was removed, as it was cancelled or its queue deleted.
+	//   - "gone": Redis did not have it in this worker's hands any more, as when its key was
+	//     removed by hand.
+	// With an error result is "": the process may be another worker's, or it is not known what
+	// became of it (ErrUnknown).
+	OnSettle  func(p *Process, result string, err error)
+	OnReclaim func(worker, queue string, returned int) // it put back what a dead peer held, or so much of that
+	OnReady   func()                                   // the notifications are subscribed, again too
+	OnError   func(err error)                          // what nobody can be given; the worker goes on
 }

@@ -212,6 +212,7 @@ func everyVerb(t testing.TB, m *worqr.Mesh) {
 	receive(t, "a run", ran)
 	must(stop())
 	must(w.Fail(ctx))
+	everyPersistentVerb(t, m)
 	must(m.Check(ctx))
 }
 

@@ -24,8 +24,9 @@ const windDown = time.Second
 // errTwice: the handler of an earlier hold of the same task has not returned.
 var errTwice = errors.New("the handler of an earlier hold of this task has not returned yet")
 
-// run calls the handler of one hold when its turn has come, unless the hold has ended before. A task is never started
-// while a handler of this daemon still runs it, as after a lapse that the handler did not heed.
+// run calls the handler of one hold when its turn has come, unless the hold has ended before. A
+// task is never started while a handler of this daemon still runs it, as after a lapse that the
+// handler did not heed.
 func (k *keeping) run(ctx context.Context, p *Process, h Handler) error {
 	if err := k.admit(ctx, p); err != nil || p.ended() != nil {
 		return err
@@ -41,7 +42,8 @@ func (k *keeping) run(ctx context.Context, p *Process, h Handler) error {
 	return h.Handle(ctx, p)
 }
 
-// begin waits for the end of an earlier handler of the same task, which may be on its way out, but not for ever.
+// begin waits for the end of an earlier handler of the same task, which may be on its way out, but
+// not for ever.
 func (k *keeping) begin(ctx context.Context, fp string) bool {
 	patience, cancel := context.WithTimeout(ctx, windDown)
 	defer cancel()
@@ -70,13 +72,15 @@ func (k *keeping) end(fp string) {
 	delete(k.running, fp)
 }
 
-// letGo settles a hold as its handler's return and the cause of its end say, and frees its slot.
+// letGo settles a hold as its handler's return and the cause of its end say.
 func (m *membership) letGo(p *Process, cause, err error) {
 	switch {
 	case p.asked() != "": // by Finish or Stop
 	case lost(cause):
-	case errors.Is(cause, ErrCanceled), errors.Is(err, ErrDone):
+	case errors.Is(err, ErrDone):
 		p.ask(finish)
+	case errors.Is(cause, ErrCanceled):
+		p.ask(cancel)
 	case errors.Is(cause, ErrStopping):
 		p.ask(drained)
 	case errors.Is(cause, ErrHandover):
@@ -89,7 +93,6 @@ func (m *membership) letGo(p *Process, cause, err error) {
 	}
 	signal(m.outbox.filled)
 	m.over()
-	m.station.giveBack(&slot{})
 }
 
 // script chooses the script for this queue.
@@ -110,16 +113,13 @@ func (m *membership) undone() outcome {
 
 // terms are how a queue is opened: see open.lua.
 func (m *membership) terms() []any {
-	fast := "0"
-	if m.fast {
-		fast = "1"
-	}
+	const strict = "0" // takeover is Fast when the worker is present: see allow
 	if m.station.hold == nil {
-		return []any{"0", fast}
+		return []any{"0", strict}
 	}
 	weight := m.life.w.cfg.Capacity
 	if m.station.isDrained() {
 		weight = 0
 	}
-	return []any{"1", fast, weight, m.station.limit}
+	return []any{"1", strict, weight, m.station.limit}
 }

@@ -45,7 +45,7 @@ func (g *gated) Dial(ctx context.Context) (redis.Conn, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.conns = append(g.conns, conn)
-	return tallied{conn.(redis.ConnWithTimeout), &g.sent}, nil
+	return tallied{conn.(whole), &g.sent}, nil
 }
 
 // shut breaks all connections and lets none be made until the answer is called.
@@ -60,8 +60,14 @@ func (g *gated) shut() (open func()) {
 	return func() { close(g.gate) }
 }
 
-type tallied struct {
+// whole is what a connection has to be.
+type whole interface {
+	redis.ConnWithContext
 	redis.ConnWithTimeout
+}
+
+type tallied struct {
+	whole
 	sent *atomic.Int32
 }
 
@@ -69,11 +75,11 @@ func (c tallied) Send(command string, args ...any) error {
 	if sha, ok := args[0].(string); ok && command == "EVALSHA" && worqr.ScriptName(sha) == "enqueue" {
 		c.sent.Add(1)
 	}
-	return c.ConnWithTimeout.Send(command, args...)
+	return c.whole.Send(command, args...)
 }
 
-// What callers enqueue until the writer comes to it is one command, each caller's tasks together and in order. Who leaves
-// before stores nothing, is told so, and takes nothing from the others.
+// What callers enqueue until the writer comes to it is one command, each caller's tasks together
+// and in order. Who leaves before stores nothing, is told so, and takes nothing from the others.
 func TestEnqueuesAtTheSameTimeShareACommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := embedded.Virtual()
@@ -152,8 +158,8 @@ func copies(t *testing.T, m *worqr.Mesh) map[string]int {
 	return count
 }
 
-// The answer to a shared command is lost: each of its callers is told that the outcome is unknown, and nothing is stored
-// twice.
+// The answer to a shared command is lost: each of its callers is told that the outcome is unknown,
+// and nothing is stored twice.
 func TestALostAnswerToASharedEnqueue(t *testing.T) {
 	t.Parallel()
 	m, proxy := mortal(t, redistest.Namespace(t))
@@ -183,7 +189,8 @@ func TestALostAnswerToASharedEnqueue(t *testing.T) {
 	}
 }
 
-// The server has forgotten the scripts, as after a restart: what had not run is sent again by its source, once.
+// The server has forgotten the scripts, as after a restart: what had not run is sent again by its
+// source, once.
 func TestASharedEnqueueOfAForgottenScript(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)

@@ -17,7 +17,8 @@ import (
 	"github.com/worqr/worqr-go/heartbeat"
 )
 
-// life is one incarnation of a worker: from a join to its lapse or its leave. Its id is never used again.
+// life is one incarnation of a worker: from a join to its lapse or its leave. Its id is never used
+// again.
 type life struct {
 	w     *Worker
 	id    string
@@ -29,8 +30,11 @@ type life struct {
 	attendance
 
 	joined  time.Time
-	before  string       // the id of the incarnation before, "": none
-	beats   line         // used by the lease only
+	before  string       // the id of the incarnation before, which lapsed, "": none
+	lapses  int          // how many there were in a row before this one
+	opens   time.Time    // after a lapse: no queue that others serve is opened before this
+	beaten  atomic.Bool  // a beat was answered
+	beats   line         // used by the lease only, and before it
 	mine    atomic.Bool  // a beat has claimed the next round
 	rounds  atomic.Bool  // a round is under way
 	failing atomic.Bool  // the last round failed: the next is better claimed by a peer
@@ -65,11 +69,15 @@ func (w *Worker) join(ctx context.Context) error {
 		return err
 	}
 	l := &life{
-		w: w, id: id.String(), beats: line{dial: w.mesh.dial}, members: map[string]*membership{},
+		w: w, id: id.String(), beats: line{at: w.mesh.at}, members: map[string]*membership{},
 		looks: map[*membership]bool{}, soon: make(chan struct{}, 1), sooner: make(chan struct{}, 1),
 	}
+	old := w.current()
+	if old != nil {
+		l.follow(old)
+	}
 	l.stopWatching = func() {}
-	l.back, l.vacant = make(chan struct{}, 1), make(chan struct{}, 1)
+	l.news, l.vacant = make(chan struct{}, 1), make(chan struct{}, 1)
 	beat := heartbeat.Config{Every: w.cfg.Beat, TTL: w.cfg.Lapse, Margin: w.cfg.Margin}
 	if l.lease, err = heartbeat.New(beat, l.beat); err != nil {
 		return err
@@ -77,12 +85,18 @@ func (w *Worker) join(ctx context.Context) error {
 	sent := time.Now()
 	joining, cancel := context.WithTimeout(ctx, w.cfg.Lapse-w.cfg.Margin)
 	defer cancel()
-	if _, err := w.mesh.mesh(joining, joinScript, append([]any{l.id, w.cfg.Lapse.Milliseconds(), protocol}, w.info()...)...); err != nil {
+	if _, err := w.mesh.mesh(joining, joinScript, append([]any{l.id, w.cfg.Lapse.Milliseconds(), protocol, l.before}, w.info()...)...); err != nil {
 		return err
 	}
 	l.judge = heartbeat.NewJudge(beat)
-	l.joined, l.before = sent, w.ID()
+	l.joined = sent
 	l.ctx, l.end = context.WithCancelCause(context.Background())
+	if old != nil {
+		l.beginRest()
+		beating, cancel := context.WithTimeout(ctx, w.cfg.Lapse/4)
+		_ = l.beat(beating) // it is told; and the lease beats again
+		cancel()
+	}
 	running, stop := context.WithCancel(context.Background())
 	l.stop = stop
 	unwake, ungive := w.mesh.listener.OnWake(l.id, l.hint), w.mesh.listener.OnGive(l.id, l.told)
@@ -105,7 +119,8 @@ func (w *Worker) join(ctx context.Context) error {
 			w.hooks.error(failed(err, "attend as worker %s", l.id)) // takeover stays Strict
 		}
 	}
-	// A look follows each beat. Rounds are jittered by a quarter around four fifths: no pause is longer than Sweep.
+	// A look follows each beat. Rounds are jittered by a quarter around four fifths: no pause is
+	// longer than Sweep.
 	l.tasks.Go(func() { heartbeat.Watch{Every: 2 * w.cfg.Beat, Now: l.soon}.Run(running, l.looking) })
 	l.tasks.Go(func() {
 		heartbeat.Watch{Every: w.cfg.Sweep * 4 / 5, Now: l.sooner, Soon: l.judge.Soonest}.Run(running, l.round)
@@ -114,6 +129,9 @@ func (w *Worker) join(ctx context.Context) error {
 	w.mu.Lock()
 	w.life = l
 	w.mu.Unlock()
+	if old != nil {
+		old.unlisten() // no sooner: peers see that this daemon lives on
+	}
 	w.hooks.join(l.id)
 	w.log.Info().Str("worker", l.id).Msg("worqr: joined")
 	w.change()
@@ -155,6 +173,9 @@ func (l *life) beat(ctx context.Context) error {
 		return err
 	}
 	received := time.Now()
+	if !l.beaten.Swap(true) {
+		l.w.change() // queues may be opened
+	}
 	l.judge.Sample(sent, received, time.Duration(answer[0])*time.Microsecond)
 	if answer[2] == 1 {
 		l.claimed.Store(received.UnixNano())
@@ -163,17 +184,21 @@ func (l *life) beat(ctx context.Context) error {
 		l.mine.Store(true)
 		signal(l.sooner)
 	}
-	if len(answer) > 3 && answer[3] == 0 {
+	if len(answer) > 3 && answer[3] < 2 && !l.watcher.Load() {
 		signal(l.vacant)
 	}
 	signal(l.soon)
 	return nil
 }
 
-// lapse ends this incarnation: nothing that it held may be worked on or settled any more. The worker joins again.
+// lapse ends this incarnation: nothing that it held may be worked on or settled any more. The
+// worker joins again.
 func (l *life) lapse(cause error) {
 	if l.ctx.Err() != nil {
 		return
+	}
+	if number, ok := l.w.hooks.begin(); ok {
+		defer l.w.hooks.done(number) // a stop waits until it is told
 	}
 	if cause == nil {
 		cause = heartbeat.ErrExpired
@@ -195,9 +220,9 @@ func (w *Worker) lapsed(l *life) bool {
 	return first
 }
 
-// finish ends the goroutines of an incarnation that has lapsed or left, and waits for them.
+// finish ends the goroutines of an incarnation that has lapsed or left, and waits for them. It goes
+// on to listen.
 func (l *life) finish() {
-	l.unlisten()
 	l.stop()
 	l.tasks.Wait()
 	l.mu.Lock()
@@ -247,9 +272,9 @@ func (l *life) nextID() string {
 // workmap edits the list of queues that this worker serves.
 func (l *life) workmap(ctx context.Context, s *script, queue string) error {
 	l.editing.Lock()
-	defer l.editing.Unlock()
 	l.edit++
 	_, err := l.w.mesh.mesh(ctx, s, l.id, queue, l.edit)
+	l.editing.Unlock()
 	if errors.Is(err, errLost) {
 		l.lapse(heartbeat.ErrLost)
 		return context.Cause(l.ctx)

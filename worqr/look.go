@@ -9,8 +9,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// look asks Redis what this membership has missed: that it was fenced, cancels, takes whose answer was lost, tasks that
-// wait. It answers how many wait.
+// look asks Redis what this membership has missed: that it was fenced, cancels, takes whose answer
+// was lost, tasks that wait. It answers how many wait.
 func (m *membership) look(ctx context.Context) (waiting int, err error) {
 	if err := m.have(ctx); err != nil {
 		return 0, err
@@ -76,9 +76,11 @@ func (m *membership) marked(rows []any, newest int64) (more bool, err error) {
 	return more, nil
 }
 
-// compare mends a difference between what Redis lists and what this worker knows: what it does not know it puts back
-// (the answer of a take was lost, or an old copy of one came late), what Redis does not list has ended. The caller has
-// the turn, so no take is under way; what was in hand before and is being settled may be listed or not.
+// compare mends a difference between what Redis lists and what this worker knows: what it does not
+// know it puts back (the answer of a take was lost, or an old copy of one came late), what Redis
+// does not list has ended. The caller has the turn, so no take is under way; what was in hand
+// before and is being settled may be listed or not. In a membership that has ended nothing is
+// unknown: what was worked on is forgotten here and returns with all the rest, with its reason.
 func (m *membership) compare(ctx context.Context, before, held int) error {
 	m.mu.Lock()
 	unsettled := 0
@@ -90,7 +92,7 @@ func (m *membership) compare(ctx context.Context, before, held int) error {
 		}
 	}
 	m.mu.Unlock()
-	if !m.stray && held <= before && held >= unsettled {
+	if m.ended() || !m.stray && held <= before && held >= unsettled {
 		return nil
 	}
 	listed, err := m.life.w.mesh.held(ctx, m.station.name, m.id, "")
@@ -125,7 +127,8 @@ func (m *membership) compare(ctx context.Context, before, held int) error {
 		p.conclude(gone, nil)
 	}
 	if len(unknown) > 0 {
-		// A copy of the put-back may run late, so what a take without an answer asked for is never asked for again.
+		// A copy of the put-back may run late, so what a take without an answer asked for is never
+		// asked for again.
 		m.next += int64(m.pending)
 		m.pending = 0
 		m.life.w.log.Warn().Str("queue", m.station.name).Int("processes", len(unknown)).Msg("worqr: put back processes whose take was not answered")

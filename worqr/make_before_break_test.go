@@ -52,6 +52,7 @@ func (d *doubled) held(worker string) (n int) {
 // overlapping configures a worker whose tasks have their next holder before the present one ends.
 func overlapping(t *testing.T, d *doubled, name string, ready bool) worqr.WorkerConfig {
 	cfg := quick()
+	cfg.Lapse = 3 * time.Second // a lapse on a busy machine would be a gap
 	cfg.Queues = map[string]worqr.Queue{"q": {
 		Persistent: true, Hold: worqr.Hold{Settle: 100 * time.Millisecond, MakeBeforeBreak: true},
 		Handler: worqr.HandlerFunc(func(ctx context.Context, p *worqr.Process) error {
@@ -69,8 +70,8 @@ func overlapping(t *testing.T, d *doubled, name string, ready bool) worqr.Worker
 	return cfg
 }
 
-// The holder goes on until the receiver is ready, or has had the task for a lapse: no task is without a holder for a moment,
-// and each that moves is held twice for a moment.
+// The holder goes on until the receiver is ready, or has had the task for a lapse: no task is
+// without a holder for a moment, and each that moves is held twice for a moment.
 func TestMakeBeforeBreakLeavesNoGap(t *testing.T) {
 	t.Parallel()
 	for name, ready := range map[string]bool{"ready": true, "never says that it is ready": false} {

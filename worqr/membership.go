@@ -10,24 +10,31 @@ import (
 	"github.com/worqr/worqr-go/events"
 )
 
-// membership is one opening of a queue by one incarnation of the worker, and the processes that it holds there.
-// It ends when it is closed, fenced, or when its life ends; the queue is then opened again under a new id.
+// behind is what a take has left in the queue.
+type behind struct {
+	more bool          // tasks wait
+	due  time.Duration // until a delayed one may start; 0: none is known
+}
+
+// membership is one opening of a queue by one incarnation of the worker, and the processes that it
+// holds there. It ends when it is closed, fenced, or when its life ends; the queue is then opened
+// again under a new id.
 type membership struct {
 	life    *life
 	station *station
-	id      string // never used again
-	fast    bool   // peers may take over as soon as this worker is not present
+	id      string      // never used again
+	heeds   atomic.Bool // the loss of this worker's presence, as peers may take over then; once the server may know so, for good
+	allowed atomic.Bool // the server knows so: takeover is Fast
 	ctx     context.Context
 	end     context.CancelCauseFunc
 
 	// turn holds one token. Who has it is the only one to take, or to compare what is in hand.
 	turn    chan struct{}
-	next    int64         // the first number of the next take
-	stray   bool          // Redis may list what nobody here knows: a put-back or a take was not answered
-	more    bool          // the last take left tasks behind
-	due     time.Duration // after the last take: until a delayed task may start; 0: none is known
-	pending int           // how many numbers a take asked for that was never answered: it is repeated as it was
-	closing atomic.Bool   // no further take
+	next    int64       // the first number of the next take
+	stray   bool        // Redis may list what nobody here knows: a put-back or a take was not answered
+	behind  behind      // what the last take left
+	pending int         // how many numbers a take asked for that was never answered: it is repeated as it was
+	closing atomic.Bool // no further take
 
 	mu      sync.Mutex
 	inHand  map[int64]*Process
@@ -50,6 +57,8 @@ type membership struct {
 	grant   atomic.Pointer[grant]
 	unnoted atomic.Bool // a take did not note it as idle, as no wake-up would have arrived
 
+	toldFast uint64 // the last return of the presence connection after which the server was told so; of attending
+
 	unhint       func()
 	stopTaking   context.CancelFunc // nil without a handler
 	stopSettling context.CancelFunc // the settler ends when its outbox is empty
@@ -70,8 +79,11 @@ func newMembership(l *life, st *station, id string) *membership {
 	return m
 }
 
-// have waits for the turn.
+// have waits for the turn. Nobody gets it who asks when the membership has ended.
 func (m *membership) have(ctx context.Context) error {
+	if err := context.Cause(m.ctx); err != nil {
+		return err
+	}
 	select {
 	case <-m.turn:
 		return nil
@@ -84,13 +96,13 @@ func (m *membership) have(ctx context.Context) error {
 
 func (m *membership) release() { m.turn <- struct{}{} }
 
-// fenced ends a membership that was taken out of the queue. If that was because time is up, the lapse is the cause, also
-// when no timer has said so yet.
+// fenced ends a membership that was taken out of the queue. If that was because time is up, the
+// lapse is the cause, also when no timer has said so yet.
 func (m *membership) fenced() {
 	if !m.life.lease.Valid() {
 		m.life.lapse(nil)
 	}
-	if m.fast {
+	if m.heeds.Load() {
 		m.life.recount() // or nobody would notice before the next ping
 	}
 	m.end(ErrFenced)
@@ -102,7 +114,7 @@ func (m *membership) hint(e events.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, p := range m.inHand {
-		p.cancelledBy(e.Task, e.Token)
+		p.cancelledBy(e)
 	}
 	if m.taking {
 		m.hints = append(m.hints, e)
@@ -148,7 +160,8 @@ func (m *membership) idle(ctx context.Context) bool {
 	return true
 }
 
-// still is idle for a membership that has ended, and keeps its persistent tasks until their handlers have returned.
+// still is idle for a membership that has ended, and keeps its persistent tasks until their
+// handlers have returned.
 func (m *membership) still(ctx context.Context) bool {
 	for m.running.Load() > 0 {
 		select {

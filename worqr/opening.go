@@ -20,14 +20,19 @@ func (l *life) open(ctx context.Context, st *station) error {
 	defer done()
 	for {
 		// Somebody may close a membership at the same time; what closes hundreds is over soon.
-		if err := l.openOnce(ctx, st); !errors.Is(err, errStale) || ctx.Err() != nil {
+		err := l.openOnce(ctx, st)
+		if errors.Is(err, ErrConfig) {
+			st.refuse(err)
+		}
+		if !errors.Is(err, errStale) || ctx.Err() != nil {
 			return err
 		}
 	}
 }
 
-// openOnce tries under one id. First the workmap and the list of queues have the queue, then the queue has the member: so
-// whoever fails this worker finds all its queues. The caller has st.opening.
+// openOnce tries under one id. First the workmap and the list of queues have the queue, then the
+// queue has the member: so whoever fails this worker finds all its queues. The caller has
+// st.opening.
 func (l *life) openOnce(ctx context.Context, st *station) error {
 	if old := st.membership(); old != nil {
 		if old.life == l && !old.ended() {
@@ -35,11 +40,14 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 		}
 		old.quit()
 	}
+	if !l.lease.Valid() {
+		l.lapse(nil) // the host stood still, and no timer has said so yet
+	}
 	if err := context.Cause(l.ctx); err != nil {
 		return err
 	}
-	if !st.serving() {
-		return ErrNotWorking // StopWork came meanwhile
+	if err := st.unserved(); err != nil {
+		return err
 	}
 	if l.w.serving.Err() != nil {
 		return ErrClosed // the worker stops, and its leave may have passed this queue already
@@ -49,6 +57,11 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 			return errHeld // a second membership would make the first one an orphan, whose tasks peers take
 		}
 	}
+	if may, err := l.mayOpen(ctx, st); err != nil {
+		return err
+	} else if !may {
+		return errResting
+	}
 	ticket, err := redis.String(l.w.mesh.queue(ctx, newestScript, st.name))
 	if err != nil {
 		return err
@@ -57,7 +70,6 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 		return err
 	}
 	m := newMembership(l, st, l.nextID())
-	m.fast = st.fast && l.attended(ctx)
 	unhint := l.w.mesh.listener.OnHint(st.name, events.Cancel, m.hint)
 	reply, repeated, err := l.w.mesh.queueTold(ctx, openScript, st.name, append([]any{m.id, ticket}, m.terms()...)...)
 	maybe := err == nil || repeated // a refusal is an answer: nothing is open then
@@ -85,6 +97,8 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	}
 	l.mu.Unlock()
 
+	signal(l.news)
+
 	working, stop := context.WithCancel(context.Background())
 	m.stopSettling = stop
 	m.settlers.Go(func() { m.settler(working) })
@@ -99,8 +113,8 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	return nil
 }
 
-// close ends the membership of a queue. Handlers may go on while ctx lasts; then their contexts end, and they have the
-// last call to return. What is then not settled goes back to the front.
+// close ends the membership of a queue. Handlers may go on while ctx lasts; then their contexts
+// end, and they have the last call to return. What is then not settled goes back to the front.
 func (l *life) close(ctx context.Context, lastCall ending, st *station) error {
 	done, _ := st.alone(context.Background())
 	defer done()
@@ -129,7 +143,8 @@ func (l *life) close(ctx context.Context, lastCall ending, st *station) error {
 	return nil
 }
 
-// giveUp takes a membership out of Redis: its processes go to the front, then the workmap lets go of the queue.
+// giveUp takes a membership out of Redis: its processes go to the front, then the workmap lets go
+// of the queue.
 func (l *life) giveUp(ctx context.Context, m *membership) error {
 	if m.station.hold != nil && m.running.Load() > 0 && l.ctx.Err() == nil {
 		return errHeld
@@ -139,7 +154,7 @@ func (l *life) giveUp(ctx context.Context, m *membership) error {
 			return err
 		}
 	}
-	if _, _, err := l.w.mesh.reclaim(ctx, m.station.name, m.id, "drain", 0); err != nil {
+	if _, _, err := l.w.mesh.reclaim(ctx, m.station.name, m.id, drain); err != nil {
 		return err
 	}
 	if cur := m.station.membership(); cur != nil && cur.life == l && !cur.ended() {
@@ -242,7 +257,8 @@ func (m *membership) drain(ctx context.Context, lastCall ending) {
 	}
 }
 
-// quit ends what runs for a membership, and waits for it; handlers are not waited for. The caller has station.opening.
+// quit ends what runs for a membership, and waits for it; handlers are not waited for. The caller
+// has station.opening.
 func (m *membership) quit() {
 	if m.quitted {
 		return

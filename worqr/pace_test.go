@@ -3,13 +3,15 @@ package worqr_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/worqr/worqr-go/internal/redistest"
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// Tasks that one caller enqueues one after the other, with handlers that return at once, are taken several at a time. On a busy
-// machine a stream may be too thin for that: of several streams one suffices, as without pauses each task costs a take in all.
+// Tasks that one caller enqueues one after the other, with handlers that return at once, are taken
+// several at a time: without pauses each task costs a take. A stream in which less than three tasks
+// come in a pause is too thin to show that, as on a busy machine; of several streams one suffices.
 func TestAStreamIsTakenSeveralAtATime(t *testing.T) {
 	t.Parallel()
 	const warm, streams, tasks = 100, 10, 1000
@@ -21,8 +23,9 @@ func TestAStreamIsTakenSeveralAtATime(t *testing.T) {
 		receive(t, "a run", ran)
 	}
 	takes := counted(proxy)
+	thin := 0
 	for n := range streams {
-		before := takes("take")
+		before, begun := takes("take"), time.Now()
 		want := numbered(fmt.Sprintf("%d.", n), tasks)
 		for _, task := range want {
 			enqueue(t, m, "q", task)
@@ -33,15 +36,23 @@ func TestAStreamIsTakenSeveralAtATime(t *testing.T) {
 			}
 		}
 		taken := takes("take") - before
-		t.Logf("%d takes for a stream of %d tasks", taken, tasks)
+		each := time.Since(begun) / tasks
+		t.Logf("%d takes for a stream of %d tasks, one in %v", taken, tasks, each)
 		if taken > 0 && taken <= tasks/2 {
 			return
 		}
+		if each > time.Millisecond/3 {
+			thin++
+		}
+	}
+	if thin == streams {
+		t.Skip("the machine is too busy for a stream that would show anything")
 	}
 	t.Errorf("none of %d streams of %d tasks was taken with half as many takes", streams, tasks)
 }
 
-// Where each task comes of the one before, a pause would only delay: one that brings less than two ends them for a second.
+// Where each task comes of the one before, a pause would only delay: one that brings less than two
+// ends them for a second.
 func TestAPauseThatBringsNothingEndsThePauses(t *testing.T) {
 	t.Parallel()
 	p := worqr.NewPacer(false)

@@ -10,8 +10,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// A take that is repeated over numbers of which some have ended answers the others as they were, and draws only for the
-// numbers above the last block.
+// A take that is repeated over numbers of which some have ended answers the others as they were,
+// and draws only for the numbers above the last block.
 func TestARepeatedTakeAnswersWhatItsNumbersHold(t *testing.T) {
 	t.Parallel()
 	b := bareAt(t, redistest.Shared(t).Conn(t))
@@ -48,8 +48,8 @@ func TestARepeatedTakeAnswersWhatItsNumbersHold(t *testing.T) {
 	b.agrees(append(held, more[2:]...))
 }
 
-// A number whose key was written by hand strands nothing: what it would have had comes under another one, in order, or
-// goes on waiting.
+// A number whose key was written by hand strands nothing: what it would have had comes under
+// another one, in order, or goes on waiting.
 func TestATakeOverKeysThatWereWrittenByHand(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -86,8 +86,8 @@ func TestATakeOverKeysThatWereWrittenByHand(t *testing.T) {
 			}
 			b.agrees(list)
 			for i := 1; i < len(list); i++ {
-				if list[i].token != list[i-1].token+1 {
-					t.Errorf("tokens %v", list)
+				if list[i].token <= list[i-1].token {
+					t.Errorf("tokens do not rise: %v", list)
 				}
 			}
 			for i, d := range slices.Backward(list) { // back again, in two ways
@@ -95,13 +95,19 @@ func TestATakeOverKeysThatWereWrittenByHand(t *testing.T) {
 				want(t, "waiting", b.waiting(), tasks[i:])
 			}
 			b.agrees(nil)
-			_, _, rest := b.take(7, 20)
-			want(t, "taken in the end", tasksOf(rest), tasks)
+			var rest []string
+			for first, state := 7, "MORE"; state == "MORE"; first += 20 { // a number that is in the way costs its task a turn
+				var more []drawn
+				state, _, more = b.take(first, 20)
+				rest = append(rest, tasksOf(more)...)
+			}
+			want(t, "taken in the end", rest, tasks)
 		})
 	}
 }
 
-// Redis is told numbers in digits, however round they are: 100000000 is not 1e+8, which nobody would find again.
+// Redis is told numbers in digits, however round they are: 100000000 is not 1e+8, which nobody
+// would find again.
 func TestRoundNumbersOfProcesses(t *testing.T) {
 	t.Parallel()
 	b := bareAt(t, redistest.Shared(t).Conn(t))
@@ -117,8 +123,8 @@ func TestRoundNumbersOfProcesses(t *testing.T) {
 	b.agrees(nil)
 }
 
-// A settle of 500 with every outcome, mixed: each word says what has come of it, whether somebody hears of what is done
-// or nobody does.
+// A settle of 500 with every outcome, mixed: each word says what has come of it, whether somebody
+// hears of what is done or nobody does.
 func TestASettleOfManyOutcomes(t *testing.T) {
 	t.Parallel()
 	for name, heard := range map[string]bool{"nobody listens": false, "somebody listens": true} {

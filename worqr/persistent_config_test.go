@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/worqr/worqr-go/internal/redistest"
+	"github.com/worqr/worqr-go/events"
 	"github.com/worqr/worqr-go/internal/share"
 	"github.com/worqr/worqr-go/worqr"
 )
@@ -64,18 +64,29 @@ func (f *fleet) refused(name string, q worqr.Queue) {
 			errs <- err
 		}
 	}
-	w, stop := run(f.t, f.mesh, cfg)
-	says(f.t, name+": what Run tells OnError", receive(f.t, "an ErrConfig", errs), worqr.ErrConfig, "q", "ersistent")
+	once, err := f.mesh.NewWorker(cfg)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- once.Run(context.Background()) }()
+	says(f.t, name+": Run", receive(f.t, "the end of Run", ended), worqr.ErrConfig, "q", "ersistent")
+
+	w := start(f.t, f.mesh, cfg)
 	says(f.t, name+": StartWork", w.StartWork(context.Background(), "q"), worqr.ErrConfig, "q", "ersistent")
-	heard := hear(f.t, f.mesh, "other")
-	enqueue(f.t, f.mesh, "other", "x") // it serves its other queues
-	receive(f.t, "an event of the other queue", heard)
-	redistest.Eventually(f.t, soon, "the other queue is empty", func() bool {
-		n, err := f.mesh.Len(context.Background(), "other")
-		return n == 0 && err == nil && len(held(f.t, f.mesh, "other")) == 0
-	})
-	if err := stop(); err != nil {
-		f.t.Errorf("%s: stop: %v", name, err)
+	for range 2 { // it serves its other queues, and tries this one no more
+		if err := w.StartWork(context.Background(), "other"); err != nil {
+			f.t.Fatal(err)
+		}
+		heard := hear(f.t, f.mesh, "other", events.Done)
+		enqueue(f.t, f.mesh, "other", "x")
+		receive(f.t, "an event of the other queue", heard)
+		if err := w.StopWork(context.Background(), "other"); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	if n := len(errs); n > 2 { // by Run and by StartWork, when the worker tried before them
+		f.t.Errorf("%s: OnError was told %d times", name, n)
 	}
 }
 

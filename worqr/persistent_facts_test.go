@@ -14,8 +14,9 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// fleet is who holds the persistent tasks of one queue, and what the handlers saw. Whatever a test is about, it fails
-// when a handler starts while another one still runs with the same task, or with a token that is not above the last.
+// fleet is who holds the persistent tasks of one queue, and what the handlers saw. Whatever a test
+// is about, it fails when a handler starts while another one still runs with the same task, or with
+// a token that is not above the last.
 type fleet struct {
 	t     testing.TB
 	ns    string
@@ -123,14 +124,25 @@ func (f *fleet) join(name string, settings ...setting) (w *worqr.Worker, stop fu
 	return run(f.t, f.mesh, f.config(name, settings...))
 }
 
-// kill takes all connections away and lets no command through: to peers, who is behind it is dead. Refuse would do, but
-// that gives the port away, and another test may get it.
+// kill takes all connections away and lets no command through: to peers, who is behind it is dead.
+// Refuse would do, but that gives the port away, and another test may get it.
 func kill(p *redistest.Proxy) {
 	p.Intercept(func(redistest.Command) redistest.Action { return redistest.CutBefore })
 	p.Cut()
 }
 
 func revive(p *redistest.Proxy) { p.Intercept(nil) }
+
+// bury waits until peers have put back what a dead worker held: who comes back sooner has only
+// lapsed.
+func (f *fleet) bury(p *worqr.Process) {
+	for f.t.Context().Err() == nil && errors.Is(context.Cause(p.Context()), worqr.ErrLapsed) {
+		if at, err := f.mesh.Locate(context.Background(), "q", p.Task()); err == nil && at.Process != p.ID() {
+			return
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
 
 // mortal runs a worker of that name by way of a proxy, so that it can be killed, and born again.
 func (f *fleet) mortal(name string, settings ...setting) (*worqr.Worker, *redistest.Proxy) {

@@ -12,7 +12,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// The first caller is held up before each of its commands in turn, while a second one runs to its end.
+// The first caller is held up before each of its commands in turn, while a second one runs to its
+// end.
 func TestPersistentReconcileOfTwoCallers(t *testing.T) {
 	t.Parallel()
 	const tasks = 550 // two steps
@@ -26,6 +27,8 @@ func TestPersistentReconcileOfTwoCallers(t *testing.T) {
 		var mu sync.Mutex
 		sent := 0
 		reached, release := make(chan string, 1), make(chan struct{})
+		letGo := sync.OnceFunc(func() { close(release) })
+		t.Cleanup(letGo) // else the proxy would not end after a failure
 		proxy.Intercept(func(c redistest.Command) redistest.Action {
 			if !c.Is("EVALSHA") {
 				return redistest.Pass
@@ -50,7 +53,7 @@ func TestPersistentReconcileOfTwoCallers(t *testing.T) {
 		select {
 		case script = <-reached:
 		case err := <-result:
-			close(release)
+			letGo()
 			if err != nil {
 				t.Error(err)
 			}
@@ -62,7 +65,7 @@ func TestPersistentReconcileOfTwoCallers(t *testing.T) {
 			return
 		}
 		f.reconcile(second...)
-		close(release)
+		letGo()
 		switch err := receive(t, "the first caller", result); {
 		case errors.Is(err, worqr.ErrSuperseded):
 			superseded++
@@ -78,7 +81,8 @@ func TestPersistentReconcileOfTwoCallers(t *testing.T) {
 	}
 }
 
-// Many callers at once: the last state is the list of one that was told of no error, and the newest says so.
+// Many callers at once: the last state is the list of one that was told of no error, and the newest
+// says so.
 func TestPersistentReconcileOfManyCallers(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
@@ -107,7 +111,8 @@ func TestPersistentReconcileOfManyCallers(t *testing.T) {
 	}
 }
 
-// Reconciles with the same list in the middle of moves, deaths and returns: no task is ever held twice, none is lost.
+// Reconciles with the same list in the middle of moves, deaths and returns: no task is ever held
+// twice, none is lost.
 func TestPersistentReconcileDuringMoves(t *testing.T) {
 	t.Parallel()
 	f := newFrailFleet(t)
@@ -144,7 +149,8 @@ func TestPersistentReconcileDuringMoves(t *testing.T) {
 	f.present(tasks...)
 }
 
-// Each reply of a Reconcile is lost in turn: it makes good or says so, and the next call makes good.
+// Each reply of a Reconcile is lost in turn: it makes good or says so, and the next call makes
+// good.
 func TestPersistentReconcileWithLostReplies(t *testing.T) {
 	t.Parallel()
 	for name, action := range map[string]redistest.Action{"cut before": redistest.CutBefore, "cut after": redistest.CutAfter} {

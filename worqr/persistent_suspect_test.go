@@ -14,7 +14,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// poisoned runs a worker that dies as soon as it holds a poison task, and is born again when it has lapsed.
+// poisoned runs a worker that dies as soon as it holds a poison task, and is born again when it has
+// lapsed.
 func (f *fleet) poisoned(name string, settings ...setting) *redistest.Proxy {
 	holds := f.holder(name)
 	var proxy *redistest.Proxy
@@ -28,6 +29,7 @@ func (f *fleet) poisoned(name string, settings ...setting) *redistest.Proxy {
 		kill(proxy)
 		<-ctx.Done()
 		f.leave(turn, context.Cause(ctx))
+		f.bury(p)
 		revive(proxy)
 		return nil
 	})
@@ -49,8 +51,8 @@ func TestPersistentTaskThatKillsItsWorkersIsSuspected(t *testing.T) {
 	f.spread(8, names...)
 	enqueue(t, f.mesh, "q", "poison")
 	at := f.located("poison", "suspect")
-	// A judge that was late itself blames nobody: on a busy machine that may be one or two of them. In virtual time it
-	// is exact.
+	// A judge that was late itself blames nobody: on a busy machine that may be one or two of them.
+	// In virtual time it is exact.
 	if n := f.begun("poison"); at.Deaths != 3 || n < 3 || n > 5 {
 		t.Errorf("located %+v after %d turns; want 3 deaths", at, n)
 		f.logTurns("poison")
@@ -113,6 +115,7 @@ func TestPersistentSuspectWaitsLongerAndLonger(t *testing.T) {
 				}
 				<-ctx.Done()
 				f.leave(turn, context.Cause(ctx))
+				f.bury(p)
 				doomed.cut(false)
 				return nil
 			})))
@@ -123,9 +126,9 @@ func TestPersistentSuspectWaitsLongerAndLonger(t *testing.T) {
 		for deaths := 3; deaths <= 9; deaths++ {
 			at := f.locate("poison")
 			for waited := 0; at.State != "suspect" || at.Deaths < deaths; waited++ {
-				if waited > 120 {
+				if waited > 300 {
 					f.logTurns("poison")
-					t.Fatalf("no death number %d in two minutes: %+v\n%s", deaths, at, f)
+					t.Fatalf("no death number %d in five minutes: %+v\n%s", deaths, at, f)
 				}
 				time.Sleep(time.Second)
 				at = f.locate("poison")
@@ -150,7 +153,8 @@ func TestPersistentSuspectWaitsLongerAndLonger(t *testing.T) {
 	})
 }
 
-// One that was held for long when its worker died is not to blame: three deaths apart suspect nobody.
+// One that was held for long when its worker died is not to blame: three deaths apart suspect
+// nobody.
 func TestPersistentLongHoldsAreNotSuspected(t *testing.T) {
 	t.Parallel()
 	inVirtualTime(t, func(t *testing.T, f *fleet, s *embedded.Server) {
@@ -199,7 +203,8 @@ func TestPersistentBystandersAreNotSuspected(t *testing.T) {
 	}
 }
 
-// However long the lapse is: that it took long to see a death says nothing about how long the worker lived.
+// However long the lapse is: that it took long to see a death says nothing about how long the
+// worker lived.
 func TestPersistentSuspectsWithALongLapse(t *testing.T) {
 	t.Parallel()
 	inVirtualTime(t, func(t *testing.T, f *fleet, s *embedded.Server) {
@@ -210,6 +215,7 @@ func TestPersistentSuspectsWithALongLapse(t *testing.T) {
 				doomed.cut(true)
 				<-ctx.Done()
 				f.leave(turn, context.Cause(ctx))
+				f.bury(p)
 				doomed.cut(false)
 				return nil
 			})))

@@ -5,14 +5,19 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/worqr/worqr-go/events"
 )
 
-// Process is a task in this worker's hands, until it is settled. Its methods may be called from any goroutine.
+// Process is a task in this worker's hands, until it is settled. Its methods may be called from any
+// goroutine.
 //
-// Channels and the context are made when somebody waits for them: most handlers return without having asked.
+// Channels and the context are made when somebody waits for them: most handlers return without
+// having asked.
 type Process struct {
 	of     *membership
 	number int64
@@ -53,22 +58,24 @@ const (
 	later     outcome = "later"
 	undo      outcome = "undo"
 
-	returned outcome = "returned" // put back with all that its membership held
+	cancel   outcome = "cancel"   // removed as its task was cancelled: nobody is told that it was finished
+	returned outcome = "returned" // put back with all that its membership held; also what became of what was put back
 
-	done    outcome = "done"
-	gone    outcome = "gone"
-	dropped outcome = "dropped"
+	done     outcome = "done"
+	canceled outcome = "canceled"
+	gone     outcome = "gone"
+	dropped  outcome = "dropped"
 )
 
-// Deadline is until when the worker may trust that the process is its own, on the monotonic clock. It moves on with each
-// heartbeat; after the end it is the instant of the end.
+// Deadline is until when the worker may trust that the process is its own, on the monotonic clock.
+// It moves on with each heartbeat; after the end it is the instant of the end.
 func (p *Process) Deadline() time.Time { return p.of.life.lease.Deadline() }
 
-// Valid tells whether the process is this worker's to work on now. It reads the clocks itself: ask it before each effect
-// outside. Where takeover is Fast it also asks the kernel whether the presence connection stands: false while it does not,
-// true again when it is restored in time.
+// Valid tells whether the process is this worker's to work on now. It reads the clocks itself: ask
+// it before each effect outside. Where takeover is Fast it also asks the kernel whether the
+// presence connection stands: false while it does not, true again when it is restored in time.
 func (p *Process) Valid() bool {
-	return p.Context().Err() == nil && (!p.of.fast || p.of.life.line.Up())
+	return p.Context().Err() == nil && (!p.of.heeds.Load() || p.of.life.line.Up())
 }
 
 // ID is unique for ever: no two processes share one, also of equal tasks.
@@ -77,25 +84,28 @@ func (p *Process) ID() string { return fmt.Sprintf("%s.%d", p.of.id, p.number) }
 // Queue is the name of the queue that the task came from.
 func (p *Process) Queue() string { return p.of.station.name }
 
-// Token is the fencing token: a later process of any task of this queue has a greater one. Give it to whatever lies
-// outside Redis and can refuse a lower one.
+// Token is the fencing token: a later process of any task of this queue has a greater one. Give it
+// to whatever lies outside Redis and can refuse a lower one.
 func (p *Process) Token() int64 { return p.token }
 
 // Task is what was enqueued. The slice is the caller's.
 func (p *Process) Task() []byte { return p.task }
 
-// Context ends when the process is no longer this worker's to work on. context.Cause tells why: ErrCanceled,
-// ErrStopping, ErrHandover, ErrLapsed, ErrFenced, ErrGone, or ErrSettled. Its Err reads the clock, so it is right also
-// when no timer has had its turn, as after a SIGSTOP: ask it before each effect outside.
+// Context ends when the process is no longer this worker's to work on. context.Cause tells why:
+// ErrCanceled, ErrStopping, ErrHandover, ErrLapsed, ErrFenced, ErrGone, or ErrSettled. Its Err
+// reads the clock, so it is right also when no timer has had its turn, as after a SIGSTOP: ask it
+// before each effect outside.
 func (p *Process) Context() context.Context { return (*held)(p) }
 
-// Finish removes the process: its task is done. It answers true to exactly one caller for each delivered task, and false
-// when it was settled before, here or by the process's next owner.
+// Finish removes the process: its task is done. It answers true to exactly one caller for each
+// delivered task, and false when it was settled before, here or by the process's next owner.
 //
-// Errors, all with false: ErrLapsed, ErrFenced, and ErrStopping when the worker has put it back: the process is no longer
-// this worker's, and was not finished by it.
-// ErrUnknown: no answer came before ctx ended, or before the worker lapsed. ErrWrongType, or what else the server refused
-// it with. After these two it is sent again in the background, and a later call of Finish answers what became of it.
+// Errors, all with false: ErrLapsed, ErrFenced, and ErrStopping when the worker has put it back:
+// the process is no longer this worker's, and was not finished by it.
+// ErrUnknown: no answer came before ctx ended, or before the worker lapsed; what ended the worker
+// is then told in the text alone. ErrWrongType, or what else the server refused it with. After
+// these two it is sent again in the background, and a later call of Finish answers what became of
+// it.
 func (p *Process) Finish(ctx context.Context) (bool, error) {
 	_, asked := p.ask(finish)
 	if asked != finish && asked != returned {
@@ -115,8 +125,10 @@ func (p *Process) Finish(ctx context.Context) (bool, error) {
 	return won, nil
 }
 
-// Stop puts the task back at the front of the queue, where it is taken next. A cancelled one is dropped instead.
-// Errors: ErrSettled when it was settled before; ErrGone when Redis does not have it in this worker's hands; else as Finish.
+// Stop puts the task back at the front of the queue, where it is taken next. A cancelled one is
+// dropped instead.
+// Errors: ErrSettled when it was settled before; ErrGone when Redis does not have it in this
+// worker's hands; else as Finish.
 func (p *Process) Stop(ctx context.Context) error { return p.putBack(ctx, front) }
 
 // StopToBack puts the task at the end of the queue. Errors as Stop.
@@ -139,7 +151,8 @@ func (p *Process) putBack(ctx context.Context, where outcome) error {
 	return nil
 }
 
-// ask has the outcome sent, unless one was asked for before. It answers whether this call did, and the outcome that counts.
+// ask has the outcome sent, unless one was asked for before. It answers whether this call did, and
+// the outcome that counts.
 func (p *Process) ask(o outcome) (first bool, asked outcome) {
 	if first, asked = p.claim(o); first {
 		if err := p.of.outbox.add(p); err != nil {
@@ -149,10 +162,12 @@ func (p *Process) ask(o outcome) (first bool, asked outcome) {
 	return first, asked
 }
 
-// unknown is why there is no answer: an outcome that may have been sent is not known.
+// unknown is why there is no answer: an outcome that may have been sent is not known. Why nothing
+// more was heard is told as text only: ErrLapsed, as an error, says that the process was not
+// finished.
 func (p *Process) unknown(why error) error {
 	if p.unsure {
-		return fmt.Errorf("%w: %w", ErrUnknown, why)
+		return fmt.Errorf("%w: %v", ErrUnknown, why)
 	}
 	return why
 }
@@ -175,8 +190,9 @@ func (p *Process) asked() outcome {
 	return p.outcome
 }
 
-// await waits until it is known what became of the process. A handler gives the process's own context, or a child of it:
-// that this one ends, by the settling itself too, cuts nothing short. The settler has an end in every case.
+// await waits until it is known what became of the process. A handler gives the process's own
+// context, or a child of it: that this one ends, by the settling itself too, cuts nothing short.
+// The settler has an end in every case.
 func (p *Process) await(ctx context.Context) error {
 	p.mu.Lock()
 	if p.known {
@@ -211,8 +227,12 @@ func (p *Process) await(ctx context.Context) error {
 	case <-settled:
 		return p.err
 	default:
-		return fmt.Errorf("%w: %w", ErrUnknown, context.Cause(ctx))
 	}
+	cause := context.Cause(ctx)
+	if lost(cause) || errors.Is(cause, ErrStopping) { // of another process's context: no fact about this one
+		return fmt.Errorf("%w: %v", ErrUnknown, cause)
+	}
+	return fmt.Errorf("%w: %w", ErrUnknown, cause)
 }
 
 // refused tells who waits that the server refuses, for now.
@@ -225,8 +245,14 @@ func (p *Process) refused(err error) {
 	}
 }
 
-// conclude records what became of the process. Called once, by whoever took it out of the membership's books.
+// conclude records what became of the process, and calls the hook.
 func (p *Process) conclude(result outcome, err error) {
+	p.record(result, err)
+	p.of.life.w.hooks.settle(p)
+}
+
+// record is called once, by whoever took the process out of the membership's books.
+func (p *Process) record(result outcome, err error) {
 	p.mu.Lock()
 	p.result, p.err, p.known = result, err, true
 	if p.settled != nil {
@@ -234,7 +260,6 @@ func (p *Process) conclude(result outcome, err error) {
 	}
 	p.mu.Unlock()
 	p.end(ErrSettled)
-	p.of.life.w.hooks.settle(p, result, err)
 }
 
 // fingerprint is the name under which a cancel marks this task.
@@ -251,9 +276,13 @@ func fingerprint(task []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// cancelledBy ends the context when a cancel of this task, or of anything for a nil task, came after the take.
-func (p *Process) cancelledBy(task []byte, mark int64) {
-	if p.token <= mark && bytes.Equal(p.task, task) {
+// cancelledBy ends the context when a cancel of this task came after the take. The caller has the
+// membership's mu.
+func (p *Process) cancelledBy(e events.Event) {
+	if p.token > e.Token || len(p.task) != e.Size || !bytes.HasPrefix(p.task, e.Task) {
+		return
+	}
+	if e.Sum == "" || e.Sum == p.fingerprint() {
 		p.end(ErrCanceled)
 	}
 }

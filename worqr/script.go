@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -75,11 +74,13 @@ var (
 	wakeScript    = load("wake", "lib")
 	newestScript  = load("newest", "lib")
 	cancelScript  = load("cancel", "lib", "hold")
+	tellScript    = load("tell", "lib")
 	deleteScript  = load("delete", "lib", "hold")
 	auditScript   = load("audit", "lib")
 	heldScript    = load("held", "lib")
 	trimScript    = load("trim", "lib")
-	rescueScript  = load("rescue", "lib")
+	rescueScript  = load("rescue", "lib", "hold")
+	allowScript   = load("allow", "lib")
 )
 
 // The scripts in the slot of a queue of persistent tasks.
@@ -102,16 +103,18 @@ var (
 
 func onlyOnce(s *script) *script { s.once = true; return s }
 
-// attempts and pauses of a command that was not answered. All but the last attempt wait for a quarter of the time that an
-// answer may take: the connection may be mute, and the next attempt goes over another.
+// attempts and pauses of a command that was not answered. All but the last attempt wait for a
+// quarter of the time that an answer may take: the connection may be mute, and the next attempt
+// goes over another.
 var pauses = []time.Duration{0, 20 * time.Millisecond, 100 * time.Millisecond}
 
-// commander sends commands over connections that all callers share. Nothing else in this package does, but a line.
+// commander sends commands over connections that all callers share. Nothing else in this package
+// does, but a line, and serverOf.
 type commander struct{ pipe *pipeline.Pipe }
 
-// eval runs a script, and runs it again when no answer came: a copy has no further effect. A script that may run only
-// once is not sent twice; its error is ErrUnknown then. repeated tells that a copy before the one that was answered may
-// have run.
+// eval runs a script, and runs it again when no answer came: a copy has no further effect. A script
+// that may run only once is not sent twice; its error is ErrUnknown then. repeated tells that a
+// copy before the one that was answered may have run.
 func (c commander) eval(ctx context.Context, s *script, words []any) (reply any, repeated bool, err error) {
 	return c.try(ctx, s.once, func(last bool) (any, bool, error) {
 		return s.run(func(name string, words []any) (any, bool, error) { return c.do(ctx, last, name, words) }, words)
@@ -134,7 +137,8 @@ func (c commander) do(ctx context.Context, patient bool, name string, words []an
 	return c.pipe.Try(ctx, name, words...)
 }
 
-// try sends until there is an answer. send tells with an error whether the server may have run the command.
+// try sends until there is an answer. send tells with an error whether the server may have run the
+// command.
 func (c commander) try(ctx context.Context, once bool, send func(last bool) (any, bool, error)) (reply any, unknown bool, err error) {
 	var last error
 	for i, pause := range pauses {
@@ -148,7 +152,7 @@ func (c commander) try(ctx context.Context, once bool, send func(last bool) (any
 		var refusal redis.Error
 		switch {
 		case errors.As(err, &refusal):
-			if err := classify(refusal); !mayPass(refusal) && unknown {
+			if err = classify(refusal); !mayPass(refusal) && unknown {
 				return nil, true, fmt.Errorf("%w: %w", ErrUnknown, err) // the copy before it may have run
 			} else if !mayPass(refusal) {
 				return nil, false, err
@@ -172,15 +176,15 @@ func (c commander) try(ctx context.Context, once bool, send func(last bool) (any
 	return nil, false, last
 }
 
-// command is what follows the name of the command that runs a script: its arguments are those that all scripts of a slot
-// have in common, and its own.
+// command is what follows the name of the command that runs a script: its arguments are those that
+// all scripts of a slot have in common, and its own.
 func (s *script) command(key string, args []any, common ...any) []any {
 	words := append(make([]any, 0, 3+len(common)+len(args)), s.sha, 1, key)
 	return append(append(words, common...), args...)
 }
 
-// run sends a script by its digest, and by its source when the server does not know it: that one was not run, so nothing
-// is repeated, and EVAL also stores it.
+// run sends a script by its digest, and by its source when the server does not know it: that one
+// was not run, so nothing is repeated, and EVAL also stores it.
 func (s *script) run(send func(name string, words []any) (any, bool, error), words []any) (any, bool, error) {
 	reply, sent, err := send("EVALSHA", words)
 	if unknownScript(err) {
@@ -201,34 +205,43 @@ func unknownScript(err error) bool {
 
 // line is a connection of its own, for what must not wait behind other commands.
 type line struct {
-	dial   func(context.Context) (redis.Conn, error)
+	at     *whereabouts
 	closed atomic.Bool
 	mu     sync.Mutex // held while a command is under way
 	conn   redis.Conn
+	turn   uint64 // when conn was dialled
 }
 
-// eval sends once. After an error of the connection the next call dials anew.
+// eval sends once. After an error of the connection, and after a turn, the next call dials anew.
 func (l *line) eval(ctx context.Context, s *script, words []any) (any, error) {
 	l.mu.Lock()
 	defer l.tidy()
 	defer l.mu.Unlock()
+	if l.turn != l.at.turn.Load() {
+		l.drop()
+	}
 	if l.conn == nil {
-		conn, err := l.dial(ctx)
+		turn := l.at.turn.Load()
+		conn, err := l.at.dial(ctx)
 		if err != nil {
 			return nil, err
 		}
-		l.conn = conn
+		l.conn, l.turn = conn, turn
 	}
 	reply, _, err := s.run(func(name string, words []any) (any, bool, error) {
 		reply, err := redis.DoContext(l.conn, ctx, name, words...)
 		return reply, true, err
 	}, words)
 	var refusal redis.Error
+	switch {
+	case misled(err):
+		l.drop()
+		l.at.wrong(l.turn, err)
+	case err != nil && !errors.As(err, &refusal):
+		l.drop()
+	}
 	if errors.As(err, &refusal) {
 		return nil, classify(refusal)
-	}
-	if err != nil {
-		l.drop()
 	}
 	return reply, err
 }
@@ -239,7 +252,8 @@ func (l *line) close() {
 	l.tidy()
 }
 
-// tidy drops the connection of a line that was closed, unless a command is under way: that one comes here too.
+// tidy drops the connection of a line that was closed, unless a command is under way: that one
+// comes here too.
 func (l *line) tidy() {
 	if l.closed.Load() && l.mu.TryLock() {
 		l.drop()
@@ -255,27 +269,12 @@ func (l *line) drop() {
 	}
 }
 
-// sleep waits, or answers why ctx ended before.
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return context.Cause(ctx)
+// serverOf asks to which run of which server a connection leads; "": it does not say.
+func serverOf(ctx context.Context, conn redis.Conn) (string, error) {
+	info, err := redis.String(redis.DoContext(conn, ctx, "INFO", "server"))
+	var refusal redis.Error
+	if err != nil && !errors.As(err, &refusal) {
+		return "", err
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}
-
-// fresh is a context of d for what must still be said after the caller's own has ended.
-func fresh(d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), d)
-}
-
-// jitter spreads d over three quarters to five quarters of it, so that a fleet does not act in step.
-func jitter(d time.Duration) time.Duration {
-	return d*3/4 + time.Duration(rand.Int64N(int64(d/2)+1))
+	return infoField(info, "run_id"), nil
 }

@@ -206,7 +206,8 @@ func TestServerThatEvictsIsRefused(t *testing.T) {
 	}
 }
 
-// Check finds every right that is missing, before anything is done with it: of all commands that the mesh ever sends.
+// Check finds every right that is missing, before anything is done with it: of all commands that
+// the mesh ever sends.
 func TestMissingRightsAreFoundAtTheStart(t *testing.T) {
 	t.Parallel()
 	server := redistest.Own(t)
@@ -220,7 +221,7 @@ func TestMissingRightsAreFoundAtTheStart(t *testing.T) {
 		return "redis://limited:s3cret@" + server.Addr()
 	}
 	// The rights that the documentation names are enough.
-	everyVerb(t, openAt(t, grant("+@all", "~ns:*", "~{ns}*", "&ns@*"), worqr.Config{Namespace: "ns"}))
+	everyVerb(t, openAt(t, grant("+@all", "~ns:*", "~{ns}*", "resetchannels", "&ns@*"), worqr.Config{Namespace: "ns"}))
 
 	stats, err := redis.String(c.Do("INFO", "commandstats"))
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// settler sends outcomes until ctx ends, which is after the last handler has returned, or until this membership ends.
-// A batch that was not answered is sent again: a process that is gone then was settled by the first copy.
+// settler sends outcomes until ctx ends, which is after the last handler has returned, or until
+// this membership ends. A batch that was not answered is sent again: a process that is gone then
+// was settled by the first copy.
 func (m *membership) settler(ctx context.Context) {
 	defer close(m.sent)
 	var batch []*Process
@@ -92,7 +93,8 @@ func (m *membership) settle(batch []*Process) bool {
 	return false
 }
 
-// settledAlong takes what was settled by a take out of its answer. Without an answer it is the settler's again.
+// settledAlong takes what was settled by a take out of its answer. Without an answer it is the
+// settler's again.
 func (m *membership) settledAlong(batch []*Process, repeated bool, answer []any, err error) ([]any, error) {
 	if len(batch) == 0 {
 		return answer, err
@@ -128,20 +130,32 @@ func (m *membership) settled(batch []*Process, repeated bool, words string, err 
 	for _, p := range batch {
 		var word string
 		word, words, _ = strings.Cut(words, " ")
-		result := outcome(word)
-		if result == gone && p.unsure {
-			result = done
-		}
-		p.conclude(result, nil)
+		p.record(p.became(outcome(word)), nil)
 	}
+	m.life.w.hooks.settle(batch...)
 	return nil
+}
+
+// became is what the answer to settle says of a process: its word "done" says that what was asked
+// for has taken place.
+func (p *Process) became(word outcome) outcome {
+	if word != done && (word != gone || !p.unsure) {
+		return word
+	}
+	switch p.asked() { // what is gone by now was settled by an earlier copy
+	case finish:
+		return done
+	case cancel:
+		return canceled
+	}
+	return returned
 }
 
 // returnedAll takes what was put back with the membership out of the books.
 func (m *membership) returnedAll() {
 	for _, p := range m.processes() {
 		if first, _ := p.claim(returned); first {
-			m.finished(done, nil, p)
+			m.finished(returned, nil, p)
 		}
 	}
 }

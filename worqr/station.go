@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// While handlers return quickly, tasks are taken ahead of the slots, as many as the limit, but 16 at the least and 64
-// at the most: so a slot need not wait for a round trip.
+// While handlers return quickly, tasks are taken ahead of the slots, as many as the limit, but 16
+// at the least and 64 at the most: so a slot need not wait for a round trip.
 const (
 	quickHandler  = time.Millisecond // of a handler that returns quickly
 	quickRow      = 32               // so many of them in a row
@@ -17,12 +17,13 @@ const (
 	aheadPatience = 10 * time.Millisecond // when no slot was free for so long, what was taken ahead goes back
 )
 
-// With a limit above this a take does not settle: two commands in one flush are better then, as the first is answered while
-// Redis runs the second.
+// With a limit above this a take does not settle: two commands in one flush are better then, as the
+// first is answered while Redis runs the second.
 const alongMost = 16
 
-// station is a queue as this daemon serves it, over all its incarnations. The slots are the daemon's: a handler keeps its
-// slot until it returns, also when its worker has lapsed meanwhile, so the limit holds across lapses.
+// station is a queue as this daemon serves it, over all its incarnations. The slots are the
+// daemon's: a handler keeps its slot until it returns, also when its worker has lapsed meanwhile,
+// so the limit holds across lapses.
 type station struct {
 	name    string
 	handler Handler  // nil: tasks are taken by Worker.Take
@@ -35,8 +36,10 @@ type station struct {
 	mu      sync.Mutex
 	open    *membership // the present one, also when it has ended
 	serve   bool        // StartWork was called, and StopWork was not since
+	refused error       // by the mesh, since StartWork was called
 	drained bool        // Worker.Drain was called, and StopWork was not since: nothing falls to it
 	free    []*slot
+	made    int           // slots, also those in use: one is made when it is first needed
 	ahead   []*Process    // in hand, and no slot is free for them
 	freed   chan struct{} // a flag
 
@@ -52,14 +55,11 @@ func newStation(name string, q Queue) *station {
 	if q.Persistent {
 		st.hold = newKeeping(q.Hold)
 	}
-	for range q.Limit {
-		st.free = append(st.free, &slot{})
-	}
 	return st
 }
 
-// alone waits until nobody else makes or ends a membership. What drains holds that until its handlers return, for a whole grace
-// perhaps, or until it lapses.
+// alone waits until nobody else makes or ends a membership. What drains holds that until its
+// handlers return, for a whole grace perhaps, or until it lapses.
 func (st *station) alone(ctx context.Context) (done func(), err error) {
 	select {
 	case st.opening <- struct{}{}:
@@ -69,15 +69,16 @@ func (st *station) alone(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// room answers for how many tasks there is room, up to a chunk: in slots, and ahead of them when half of that is empty.
+// room answers for how many tasks there is room, up to a chunk: in slots, and ahead of them when
+// half of that is empty.
 func (st *station) room() int {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	n := len(st.free)
+	n := chunkTasks
+	if st.limit > 0 {
+		n = st.limit - st.made + len(st.free)
+	}
 	if st.hold != nil {
-		if st.limit == 0 {
-			n = chunkTasks
-		}
 		return min(n, chunkTasks)
 	}
 	most := min(max(st.limit, aheadLeast), aheadMost)
@@ -111,8 +112,9 @@ func (st *station) giveBack(s *slot) {
 
 // start has the processes run for which a slot is free. The caller has mu.
 func (st *station) start() {
-	for st.limit == 0 && len(st.free) < len(st.ahead) {
+	for len(st.free) < len(st.ahead) && (st.limit == 0 || st.made < st.limit) {
 		st.free = append(st.free, &slot{})
+		st.made++
 	}
 	n := min(len(st.free), len(st.ahead))
 	if n == 0 {
@@ -159,6 +161,26 @@ func (st *station) membership() *membership {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	return st.open
+}
+
+// refuse has the queue not be opened again until the next StartWork.
+func (st *station) refuse(why error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.serve, st.refused = false, why
+}
+
+// unserved returns why the queue is not to be opened, or nil.
+func (st *station) unserved() error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	switch {
+	case st.serve:
+		return nil
+	case st.refused != nil:
+		return st.refused
+	}
+	return errOvertaken
 }
 
 func (st *station) serving() bool {

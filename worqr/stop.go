@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// shutdown ends the worker once; who calls it again waits for the same end. Handlers may go on for grace.
+// shutdown ends the worker once; who calls it again waits for the same end. Handlers may go on for
+// grace.
 func (w *Worker) shutdown(ctx context.Context, grace time.Duration) error {
 	w.mu.Lock()
 	before := w.state
@@ -25,6 +26,19 @@ func (w *Worker) shutdown(ctx context.Context, grace time.Duration) error {
 			return failed(context.Cause(ctx), "stop worker")
 		}
 	}
+	stopped := make(chan error, 1)
+	go func() {
+		w.windUp(ctx, grace)
+		stopped <- nil
+	}()
+	if err := w.hooks.await(ctx, stopped); err != nil {
+		return failed(err, "stop worker")
+	}
+	return w.outcome
+}
+
+// windUp does what shutdown is called for.
+func (w *Worker) windUp(ctx context.Context, grace time.Duration) {
 	w.stop()
 	draining, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
@@ -47,11 +61,12 @@ func (w *Worker) shutdown(ctx context.Context, grace time.Duration) error {
 	w.mesh.mu.Lock()
 	delete(w.mesh.workers, w)
 	w.mesh.mu.Unlock()
+	w.hooks.close()
 	close(w.ended)
-	return w.outcome
 }
 
-// leave closes all queues at once and ends the registration. It beats until then, so nobody takes over what still runs.
+// leave closes all queues at once and ends the registration. It beats until then, so nobody takes
+// over what still runs.
 func (w *Worker) leave(l *life, lastCall ending) error {
 	w.mu.Lock()
 	stations := make([]*station, 0, len(w.stations))
@@ -89,18 +104,21 @@ func (w *Worker) leave(l *life, lastCall ending) error {
 	}
 	l.end(ErrStopping)
 	l.finish()
+	l.unlisten()
 	if err != nil {
 		err = failed(err, "leave as worker %s: peers return what it held after its lapse", l.id)
 	}
 	return errors.Join(err, w.overstayed())
 }
 
-// lastCall is how long handlers have to return once their contexts have ended at the end of a grace.
+// lastCall is how long handlers have to return once their contexts have ended at the end of a
+// grace.
 func (w *Worker) lastCall() (context.Context, context.CancelFunc) {
 	return fresh(max(w.cfg.Margin, 100*time.Millisecond))
 }
 
-// overstayed waits a moment for the handlers, whose contexts have all ended, and tells of those that do not return.
+// overstayed waits a moment for the handlers, whose contexts have all ended, and tells of those
+// that do not return.
 func (w *Worker) overstayed() error {
 	waiting := make(chan struct{})
 	go func() { // ends with the last handler: a goroutine cannot be ended from outside

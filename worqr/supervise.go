@@ -10,9 +10,9 @@ import (
 	"github.com/worqr/worqr-go/heartbeat"
 )
 
-// round is one look at the heartbeats of all peers. One peer in the mesh does it each interval: its beat has claimed it.
-// Where beats are further apart than rounds, it is claimed here. Whoever is in doubt claims nothing and looks all the
-// same, for its notes are verdicts later.
+// round is one look at the heartbeats of all peers. One peer in the mesh does it each interval: its
+// beat has claimed it. Where beats are further apart than rounds, it is claimed here. Whoever is in
+// doubt claims nothing and looks all the same, for its notes are verdicts later.
 func (l *life) round(ctx context.Context) {
 	l.rounds.Store(true)
 	defer l.rounds.Store(false)
@@ -22,7 +22,7 @@ func (l *life) round(ctx context.Context) {
 	if claim && !mine && !due && time.Since(time.Unix(0, l.claimed.Load())) < l.w.cfg.Sweep*5/4 {
 		return // a peer does it
 	}
-	dead, turn, err := l.sweep(ctx, claim && (mine || !due))
+	dead, seen, turn, err := l.sweep(ctx, claim && (mine || !due))
 	if err != nil {
 		l.failing.Store(true)
 		if ctx.Err() == nil {
@@ -34,11 +34,11 @@ func (l *life) round(ctx context.Context) {
 	if len(dead) > 1 {
 		// All of them first, so that what they held of one queue comes back in one order.
 		for _, id := range dead {
-			fenced[id] = l.w.fence(ctx, id)
+			fenced[id] = l.w.fence(ctx, id, seen[id])
 		}
 	}
 	for _, id := range dead {
-		if err := l.w.reclaimWorker(ctx, id, fenced[id]); err != nil && ctx.Err() == nil {
+		if err := l.w.reclaimWorker(ctx, id, seen[id], fenced[id]); err != nil && ctx.Err() == nil {
 			// it stays registered, so the next round tries again
 			l.w.hooks.error(failed(err, "reclaim worker %s", id))
 		}
@@ -50,12 +50,13 @@ func (l *life) round(ctx context.Context) {
 	}
 }
 
-// turn is the queue whose turn in the rota it is, and what sweep said about the list of queues before.
+// turn is the queue whose turn in the rota it is, and what sweep said about the list of queues
+// before.
 type turn struct{ queue, notes string }
 
-// claimFor is for how long a round is claimed, in milliseconds: a little less than from one beat to the next, so that a
-// mesh of one has its round at each. Of workers that sweep at different rates a slow one keeps no other from it for
-// longer than a third of the lapse, which all have in common.
+// claimFor is for how long a round is claimed, in milliseconds: a little less than from one beat to
+// the next, so that a mesh of one has its round at each. Of workers that sweep at different rates a
+// slow one keeps no other from it for longer than a third of the lapse, which all have in common.
 func (l *life) claimFor(willing bool) int64 {
 	if !willing {
 		return 0
@@ -63,38 +64,41 @@ func (l *life) claimFor(willing bool) int64 {
 	return max(1, (min(l.w.cfg.Sweep, l.w.cfg.Lapse/3) * 4 / 5).Milliseconds())
 }
 
-// sweep reads all pages and answers who is dead, and the turn.
-func (l *life) sweep(ctx context.Context, claim bool) (dead []string, next turn, err error) {
+// sweep reads all pages and returns who is dead, which of the absent were seen to live on, and the
+// turn.
+func (l *life) sweep(ctx context.Context, claim bool) (dead []string, seen map[string]bool, next turn, err error) {
 	total := 0
 	absent := map[string]heartbeat.Absent{}
+	seen = map[string]bool{}
 	for cursor := "0"; ; {
 		sent := time.Now()
 		answer, err := redis.Values(l.w.mesh.mesh(ctx, sweepScript, l.id, l.w.cfg.Lapse.Milliseconds(), cursor, l.claimFor(claim), l.claimFor(true)))
 		if err != nil {
-			return nil, turn{}, err
+			return nil, nil, turn{}, err
 		}
 		var now int64
 		var run, claimed string
 		var at turn
 		rows, err := redis.Scan(answer, &now, &run, &claimed, &cursor, &total, &at.queue, &at.notes)
 		if err != nil {
-			return nil, turn{}, err
+			return nil, nil, turn{}, err
 		}
 		l.judge.Server(run)
 		l.judge.Sample(sent, time.Now(), time.Duration(now)*time.Microsecond)
 		if claimed == "0" {
-			return nil, turn{}, nil // a peer has this round
+			return nil, nil, turn{}, nil // a peer has this round
 		}
 		if at.queue != "" {
 			next = at
 		}
-		for row := range slices.Chunk(rows, 2) {
+		for row := range slices.Chunk(rows, 3) {
 			var a heartbeat.Absent
-			if _, err := redis.Scan(row, &a.ID, &a.ByHand); err != nil {
-				return nil, turn{}, err
+			var lives bool
+			if _, err := redis.Scan(row, &a.ID, &a.ByHand, &lives); err != nil {
+				return nil, nil, turn{}, err
 			}
 			if a.ID != l.id { // our own lease tells us
-				absent[a.ID] = a
+				absent[a.ID], seen[a.ID] = a, lives
 			}
 		}
 		if cursor == "0" {
@@ -105,12 +109,12 @@ func (l *life) sweep(ctx context.Context, claim bool) (dead []string, next turn,
 	for _, a := range absent {
 		list = append(list, a)
 	}
-	return l.judge.Round(total, list), next, nil
+	return l.judge.Round(total, list), seen, next, nil
 }
 
-// examine is the rota's look at one queue, for what two slots cannot do in one step: a member without an owner is
-// reclaimed, a reclaim that its peer left half-way is completed, marks that concern nobody go, and so does the queue from
-// the list when it is empty and nobody serves it.
+// examine is the rota's look at one queue, for what two slots cannot do in one step: a member
+// without an owner is reclaimed, a reclaim that its peer left half-way is completed, marks that
+// concern nobody go, and so does the queue from the list when it is empty and nobody serves it.
 func (w *Worker) examine(ctx context.Context, at turn) error {
 	queue := at.queue
 	roll, tidy, err := w.mesh.inspect(ctx, queue, at.notes)
@@ -122,7 +126,9 @@ func (w *Worker) examine(ctx context.Context, at turn) error {
 		return err
 	}
 	for _, id := range orphans {
-		n, mine, err := w.mesh.reclaim(ctx, queue, id, "death", w.cfg.Lapse+w.cfg.Sweep)
+		// Whose end was seen is fenced by who saw it. An orphan is what a late copy or a lost
+		// answer left.
+		n, mine, err := w.mesh.reclaim(ctx, queue, id, lapse)
 		if err != nil {
 			return err
 		}
@@ -135,9 +141,9 @@ func (w *Worker) examine(ctx context.Context, at turn) error {
 	return tidy()
 }
 
-// orphans answers which members have no owner: on their way back already; of a worker that does not serve this queue, as
-// far as its workmap says, which is read afterwards and always has the queue before the queue has the member; or not
-// the newest membership of their worker.
+// orphans answers which members have no owner: on their way back already; of a worker that does not
+// serve this queue, as far as its workmap says, which is read afterwards and always has the queue
+// before the queue has the member; or not the newest membership of their worker.
 func (w *Worker) orphans(ctx context.Context, queue string, members []member) ([]string, error) {
 	newest := map[string]string{}
 	var orphans []string
@@ -179,8 +185,8 @@ func (w *Worker) orphans(ctx context.Context, queue string, members []member) ([
 	return orphans, nil
 }
 
-// laterMembership compares two memberships of one worker: their numbers rise, so the longer one is later, and of two
-// equally long ones the greater.
+// laterMembership compares two memberships of one worker: their numbers rise, so the longer one is
+// later, and of two equally long ones the greater.
 func laterMembership(a, b string) bool {
 	if len(a) != len(b) {
 		return len(a) > len(b)

@@ -12,9 +12,11 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// take brings up to count tasks from the front of the queue. What is settled goes in the same command, with along. The caller has the turn.
+// take brings up to count tasks from the front of the queue. What is settled goes in the same
+// command, with along. The caller has the turn.
 //
-// Numbers whose take was not answered are asked for again, as many as before: whatever copy ran, they answer the same.
+// Numbers whose take was not answered are asked for again, as many as before: whatever copy ran,
+// they answer the same.
 func (m *membership) take(ctx context.Context, count int, park parking, along bool) ([]*Process, error) {
 	for {
 		repeat := m.pending > 0
@@ -72,7 +74,8 @@ func (m *membership) take(ctx context.Context, count int, park parking, along bo
 	}
 }
 
-// answered enters what a take brought into the books, and applies the cancels that were heard meanwhile.
+// answered enters what a take brought into the books, and applies the cancels that were heard
+// meanwhile.
 func (m *membership) answered(answer []any, err error) (processes []*Process, help bool, _ error) {
 	var newest int64
 	var state, runs string
@@ -103,13 +106,13 @@ func (m *membership) answered(answer []any, err error) (processes []*Process, he
 		m.seen = min(m.seen, p.token) // of a take that is repeated: a look may have passed over marks that concern it
 		m.inHand[p.number] = p
 		for _, e := range hints {
-			p.cancelledBy(e.Task, e.Token)
+			p.cancelledBy(e)
 		}
 	}
 	if newest > m.seen {
 		m.life.lookSoon(m)
 	}
-	m.more, m.due = state == "MORE", due
+	m.behind = behind{state == "MORE", due}
 	return processes, state == "HELP", nil
 }
 
@@ -158,13 +161,15 @@ func (m *membership) giveBack(processes []*Process) {
 	m.mu.Unlock()
 	ctx, cancel := fresh(time.Second)
 	defer cancel()
-	if err := m.putFront(ctx, mine); err != nil {
-		m.stray = true
+	result, err := returned, m.putFront(ctx, mine)
+	if err != nil {
+		result, m.stray = "", true
 		m.life.w.hooks.error(err)
 	}
 	for _, p := range mine {
-		p.conclude(done, nil)
+		p.record(result, err)
 	}
+	m.life.w.hooks.settle(mine...)
 }
 
 // putFront settles processes as if they had never been taken: the first of them is at the front.

@@ -1,9 +1,13 @@
 package worqr
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
-// Takeover says what lets a peer take over the tasks of a worker that died. Where nothing else is said, it is Fast for one-shot
-// tasks, which are delivered at least once anyway, and Strict for persistent ones.
+// Takeover says what lets a peer take over the tasks of a worker that died. Where nothing else is
+// said, it is Fast for one-shot tasks, which are delivered at least once anyway, and Strict for
+// persistent ones.
 type Takeover int
 
 const (
@@ -28,4 +32,51 @@ func (c *WorkerConfig) queue(name string) Queue {
 		return q
 	}
 	return Queue{Takeover: c.Takeover}
+}
+
+// String returns the name of the mode.
+func (t Takeover) String() string {
+	switch t {
+	case Strict:
+		return "Strict"
+	case Fast:
+		return "Fast"
+	default:
+		return fmt.Sprintf("Takeover(%d)", int(t))
+	}
+}
+
+// Takeover returns what lets peers take over now what this worker holds of a queue. Where Fast is
+// asked for, it is Strict until the server sees this worker's presence connection: for a moment
+// after the start, for longer behind a proxy that hides it and in a cluster. It becomes Fast by
+// itself as soon as the server sees it.
+//
+// Errors: ErrNotStarted, ErrNotWorking, ErrClosed; ErrLapsed and ErrFenced while the queue is
+// opened again.
+func (w *Worker) Takeover(queue string) (Takeover, error) {
+	m, err := w.open(queue)
+	if err != nil {
+		return 0, failed(err, "takeover of queue %q", clip(queue))
+	}
+	if m.allowed.Load() {
+		return Fast, nil
+	}
+	return Strict, nil
+}
+
+// open returns the present membership of a queue.
+func (w *Worker) open(queue string) (*membership, error) {
+	w.mu.Lock()
+	state, st := w.state, w.stations[queue]
+	w.mu.Unlock()
+	switch {
+	case state == unstarted || state == starting:
+		return nil, ErrNotStarted
+	case state == stopping:
+		return nil, ErrClosed
+	case st == nil || !st.serving() || st.membership() == nil:
+		return nil, ErrNotWorking
+	}
+	m := st.membership()
+	return m, context.Cause(m.ctx)
 }

@@ -1,9 +1,11 @@
 package worqr
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/gomodule/redigo/redis"
 )
@@ -11,21 +13,27 @@ import (
 // Cancelled is what Cancel found.
 type Cancelled struct {
 	Waiting int           // copies that waited and were removed; fewer when an answer was lost and asked for again
-	Running []ProcessInfo // copies in hand: their contexts end with cause ErrCanceled, and they never come back
+	Running []ProcessInfo // copies in hand at the mark: their contexts end with cause ErrCanceled, and they never come back
 }
 
-// Cancel ends every copy of a task in a queue, wherever it is. A stored mark comes first: a copy that a worker holds
-// and hands back, or leaves behind by its death, is dropped. Holders are told by an event; one that missed it learns of
-// it within a beat for each queue that it serves. Copies enqueued afterwards are new tasks.
+// Cancel ends every copy of a task in a queue, wherever it is. A stored mark comes first: a copy
+// that a worker holds and hands back, or leaves behind by its death, is dropped. Holders are told
+// by an event; one that missed it learns of it within a beat for each queue that it serves. Copies
+// enqueued afterwards are new tasks.
+//
+// Running names every copy in hand, by the same step that stores the mark. Where a queue of
+// one-shot tasks has more than 500 processes in hand, or 500 members, they are listed in pages
+// before holders are told: one that ends meanwhile may be missing then, and also when an answer was
+// lost and asked for again.
 //
 // Cost: removing waiting copies takes about 10 ms per million waiting tasks, in one step.
-// Errors: ErrInvalid, ErrUnknown, ErrWrongType, ErrClosed. With an error, Cancelled tells what is known.
+// Errors: ErrInvalid, ErrUnknown, ErrWrongType, ErrClosed. With an error, Cancelled tells what is
+// known.
 func (m *Mesh) Cancel(ctx context.Context, queue string, task []byte) (Cancelled, error) {
 	var c Cancelled
 	answer, err := m.mark(ctx, queue, cancelScript, task)
 	if err == nil {
-		c.Waiting = int(answer[0])
-		c.Running, err = m.holders(ctx, queue, fingerprint(task), answer[1])
+		c, err = m.cancelled(ctx, queue, task, answer)
 	}
 	if err != nil {
 		return c, failed(err, "cancel in queue %q", clip(queue))
@@ -33,16 +41,47 @@ func (m *Mesh) Cancel(ctx context.Context, queue string, task []byte) (Cancelled
 	return c, nil
 }
 
-// DeleteQueue removes the tasks that wait in a queue and answers how many (0 when the answer was lost and asked for again). What is in hand goes on, and does not come
-// back when it is stopped or its worker dies. A new Enqueue makes the queue again.
+// cancelled reads the answer to cancel.
+func (m *Mesh) cancelled(ctx context.Context, queue string, task []byte, answer []any) (c Cancelled, err error) {
+	var mark int64
+	named := false
+	rows, err := redis.Scan(answer, &c.Waiting, &mark, &named)
+	if err != nil {
+		return c, err
+	}
+	if !named {
+		if c.Running, err = m.holders(ctx, queue, fingerprint(task), mark); err == nil {
+			_, err = m.queue(ctx, tellScript, queue, task, mark)
+		}
+		return c, err
+	}
+	for row := range slices.Chunk(rows, 2) {
+		p := ProcessInfo{Queue: queue, Task: bytes.Clone(task)}
+		if _, err := redis.Scan(row, &p.ID, &p.Token); err != nil {
+			return c, err
+		}
+		p.Worker = workerOf(p.ID)
+		c.Running = append(c.Running, p)
+	}
+	slices.SortFunc(c.Running, func(a, b ProcessInfo) int { return cmp.Compare(a.Token, b.Token) })
+	return c, nil
+}
+
+// DeleteQueue removes the tasks that wait in a queue and answers how many (0 when the answer was
+// lost and asked for again). What is in hand goes on, and does not come back when it is stopped or
+// its worker dies. A new Enqueue makes the queue again.
 // Errors: ErrInvalid, ErrUnknown, ErrWrongType, ErrClosed.
 func (m *Mesh) DeleteQueue(ctx context.Context, queue string) (int, error) {
 	answer, err := m.mark(ctx, queue, deleteScript)
+	n := 0
+	if err == nil {
+		_, err = redis.Scan(answer, &n)
+	}
 	if err != nil {
 		return 0, failed(err, "delete queue %q", clip(queue))
 	}
 	_ = m.unlist(ctx, queue) // it is deleted; the rota takes it off the list otherwise
-	return int(answer[0]), nil
+	return n, nil
 }
 
 // unlist takes a queue off the list, if it is empty and unserved.
@@ -58,8 +97,9 @@ func (m *Mesh) unlist(ctx context.Context, queue string) error {
 	return tidy()
 }
 
-// inspect reads who is in a queue, and answers what tidies it then: cancel marks that concern nobody go, and so does the
-// queue from the list when it is empty and unserved, unless a queue was noted or served since notes was read.
+// inspect reads who is in a queue, and answers what tidies it then: cancel marks that concern
+// nobody go, and so does the queue from the list when it is empty and unserved, unless a queue was
+// noted or served since notes was read.
 func (m *Mesh) inspect(ctx context.Context, queue, notes string) (r roll, tidy func() error, err error) {
 	if r, err = m.roll(ctx, queue); err != nil {
 		return r, nil, err
@@ -76,9 +116,9 @@ func (m *Mesh) inspect(ctx context.Context, queue, notes string) (r roll, tidy f
 	}, nil
 }
 
-// mark runs cancel or delete. Both carry the newest token from before their first copy, by which a late copy of them is
-// known.
-func (m *Mesh) mark(ctx context.Context, queue string, s *script, args ...any) ([]int64, error) {
+// mark runs cancel or delete. Both carry the newest token from before their first copy, by which a
+// late copy of them is known.
+func (m *Mesh) mark(ctx context.Context, queue string, s *script, args ...any) ([]any, error) {
 	if err := m.usable(queue); err != nil {
 		return nil, err
 	}
@@ -91,11 +131,11 @@ func (m *Mesh) mark(ctx context.Context, queue string, s *script, args ...any) (
 			args[i] = []byte{}
 		}
 	}
-	return redis.Int64s(m.queue(ctx, s, queue, append(args, newest)...))
+	return redis.Values(m.queue(ctx, s, queue, append(args, newest)...))
 }
 
-// Fail ends a worker by its id, from anywhere. It is told and stops; its processes go to peers as soon as it cannot
-// trust its last heartbeat any more.
+// Fail ends a worker by its id, from anywhere. It is told and stops; its processes go to peers as
+// soon as it cannot trust its last heartbeat any more.
 // Errors: ErrGone when no such worker is registered, ErrClosed.
 func (m *Mesh) Fail(ctx context.Context, worker string) error {
 	err := m.ctx.Err()

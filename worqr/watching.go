@@ -18,11 +18,13 @@ const (
 	watchIdle  = time.Minute            // between two questions of who is told by beats when to ask
 )
 
-// watching watches the presence of the peers when nobody else does, and takes over from those that are gone.
+// watching watches the presence of the peers when nobody else does, and takes over from those that
+// are gone.
 func (l *life) watching(ctx context.Context) {
 	var rescues rescuers
 	defer rescues.Wait()
 	var watch *presence.Watch
+	var restored *time.Time // when watch was made
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for pause := time.Duration(0); ; {
@@ -33,10 +35,18 @@ func (l *life) watching(ctx context.Context) {
 		case <-timer.C:
 		case <-l.vacant:
 		}
+		if !l.line.Up() { // who is not seen itself concludes nothing about others: let somebody else watch
+			l.watcher.Store(false)
+			watch, pause = nil, watchIdle // or until it is seen again
+			continue
+		}
 		sent := time.Now()
 		look, err := l.present(ctx)
 		received := time.Now()
 		l.watcher.Store(err == nil && look.role != "")
+		if now := l.restored.Load(); now != restored {
+			watch, restored = nil, now // another server may count now: who was seen by the one before was not seen by it
+		}
 		switch {
 		case err != nil:
 			if ctx.Err() == nil {
@@ -68,8 +78,9 @@ func (l *life) watching(ctx context.Context) {
 	}
 }
 
-// noted tells of which workers this one may believe that the server counted them before. When Redis was restarted all of them
-// come back one after the other, the judge among them: it has to see each one first, or those that are late would seem gone.
+// noted tells of which workers this one may believe that the server counted them before. When Redis
+// was restarted all of them come back one after the other, the judge among them: it has to see each
+// one first, or those that are late would seem gone.
 func (l *life) noted(rows []presence.Row) []presence.Row {
 	restored := l.restored.Load()
 	for i := range rows {
@@ -108,14 +119,15 @@ func (l *life) present(ctx context.Context) (p presences, err error) {
 	return p, nil
 }
 
-// rescue takes over from workers that are not present any more what may be taken over Fast, and answers from whom all of it
-// is. All are fenced first, so that what they held of one queue comes back in one order.
+// rescue takes over from workers that are not present any more what may be taken over Fast, and
+// answers from whom all of it is. All are fenced first, so that what they held of one queue comes
+// back in one order.
 func (w *Worker) rescue(ctx context.Context, dead []presence.Suspect) (taken []string) {
 	fenced := map[string][]place{}
 	for _, s := range dead {
 		alive := false
 		err := w.eachMembership(ctx, s.ID, func(at place) error {
-			said, err := redis.String(w.mesh.queue(ctx, rescueScript, at.queue, at.membership, w.mesh.keys.mesh()+":worker:"+s.ID, s.Ends))
+			said, err := redis.String(w.mesh.queue(ctx, rescueScript, at.queue, at.membership, w.mesh.keys.mesh()+":worker:"+s.ID, s.Ends, presence.JudgeGrace.Milliseconds()))
 			if err == nil && said == "OK" {
 				fenced[s.ID] = append(fenced[s.ID], at)
 			}
@@ -130,7 +142,7 @@ func (w *Worker) rescue(ctx context.Context, dead []presence.Suspect) (taken []s
 	}
 	for id, places := range fenced {
 		for _, at := range places {
-			n, _, err := w.mesh.reclaim(ctx, at.queue, at.membership, "death", presence.JudgeGrace)
+			n, _, err := w.mesh.reclaim(ctx, at.queue, at.membership, death(presence.JudgeGrace))
 			if err != nil && ctx.Err() == nil {
 				w.hooks.error(failed(err, "take over queue %q from worker %s", at.queue, id))
 			}

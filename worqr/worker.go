@@ -16,14 +16,14 @@ import (
 	"github.com/worqr/worqr-go/events"
 )
 
-// Worker is a daemon's part in the mesh. It lives until Run's context ends, Fail, or the mesh's Close, over as many
-// incarnations as it takes: after a lapse it joins again under a new id and serves the same queues. Its methods may be
-// called from any goroutine.
+// Worker is a daemon's part in the mesh. It lives until Run's context ends, Fail, or the mesh's
+// Close, over as many incarnations as it takes: after a lapse it joins again under a new id and
+// serves the same queues. Its methods may be called from any goroutine.
 type Worker struct {
 	mesh  *Mesh
 	cfg   WorkerConfig
 	log   zerolog.Logger
-	hooks *Hooks
+	hooks *calls
 
 	serving  context.Context // ends when the worker begins to stop: nothing new is started
 	stop     context.CancelFunc
@@ -33,8 +33,9 @@ type Worker struct {
 	handlers sync.WaitGroup
 	tasks    sync.WaitGroup // the tending goroutine
 	poke     chan struct{}  // something has changed: tend
+	refused  chan error     // why a queue that was open, or wanted, is not served any more
 
-	unseen     atomic.Bool   // it was said that the server does not count the presence subscription
+	unseen     atomic.Bool   // it was logged that the server does not see the presence subscription
 	connection atomic.Uint64 // of the notifications, when they were last ready
 
 	mu        sync.Mutex
@@ -64,11 +65,11 @@ func (m *Mesh) NewWorker(cfg WorkerConfig) (*Worker, error) {
 	}
 	w := &Worker{
 		mesh: m, cfg: cfg, log: m.cfg.Logger,
-		ended: make(chan struct{}), poke: make(chan struct{}, 1),
+		ended: make(chan struct{}), poke: make(chan struct{}, 1), refused: make(chan error, 1),
 		changed: make(chan struct{}), stations: map[string]*station{},
 		callbacks: map[string][]*events.Registration{},
 	}
-	w.hooks = &w.cfg.Hooks
+	w.hooks = newCalls(cfg.Hooks, w.log)
 	w.serving, w.stop = context.WithCancel(context.Background())
 	w.hurry, w.hurried = context.WithCancel(context.Background())
 	m.mu.Lock()
@@ -101,9 +102,10 @@ func (w *Worker) current() *life {
 	return w.life
 }
 
-// Start registers the worker and keeps its heartbeat until Fail or the mesh's Close; ctx bounds only the start. It
-// serves no queue until StartWork. Errors: ErrStarted, ErrClosed, ErrConfig when the mesh has another Lapse or protocol
-// version, or what the connection answered; after one the worker can be started again.
+// Start registers the worker and keeps its heartbeat until Fail or the mesh's Close; ctx bounds
+// only the start. It serves no queue until StartWork. Errors: ErrStarted, ErrClosed, ErrConfig when
+// the mesh has another Lapse or protocol version, or what the connection answered; after one the
+// worker can be started again.
 func (w *Worker) Start(ctx context.Context) error {
 	w.mu.Lock()
 	switch {
@@ -160,30 +162,48 @@ func (w *Worker) Process(id string) *Process {
 	return nil
 }
 
-// Fail ends the worker at once: the contexts of its handlers end with ErrStopping, and when they have returned, or after
-// Grace, or when ctx ends, everything goes back to the front and the worker leaves. Calling it again waits for the same
-// end. A worker that was never started is closed. Errors: what could not be returned; peers do so after the lapse.
+// Fail ends the worker at once: the contexts of its handlers end with ErrStopping, and when they
+// have returned, or after Grace, or when ctx ends, everything goes back to the front and the worker
+// leaves. Calling it again waits for the same end. A worker that was never started is closed.
+// Errors: what could not be returned; peers do so after the lapse.
 func (w *Worker) Fail(ctx context.Context) error { return w.shutdown(ctx, 0) }
 
-// Run is the daemon's way: it starts the worker, serves WorkerConfig.Queues, and joins again after a lapse. When ctx
-// ends it takes nothing new, gives handlers Grace to end, returns the rest to the front, and leaves. It returns when
-// all that has ended: nil, or what did not start or could not be returned, or which handlers outstayed Grace.
-// A worker runs once. Errors: as Start, and ErrStopping for handlers that did not return.
+// Run is the daemon's way: it starts the worker, serves WorkerConfig.Queues, and joins again after
+// a lapse. When ctx ends it takes nothing new, gives handlers Grace to end, returns the rest to the
+// front, and leaves. It returns when all that has ended, hooks too: nil, or what did not start or
+// could not be returned, or which handlers outstayed Grace. When the mesh refuses a queue, as one
+// of persistent tasks and this worker's is not, Run stops the worker and returns that. A worker
+// runs once. Errors: as Start, ErrConfig for a queue, and ErrStopping for handlers that did not
+// return.
 func (w *Worker) Run(ctx context.Context) error {
 	if err := w.Start(ctx); err != nil {
 		return err
 	}
 	for name := range w.cfg.Queues {
-		if err := w.StartWork(ctx, name); err != nil {
+		err := w.StartWork(ctx, name)
+		if errors.Is(err, ErrConfig) {
+			return errors.Join(err, w.shutdown(context.Background(), w.cfg.Grace))
+		} else if err != nil {
 			w.hooks.error(err) // the queue is wanted now, so it is tried until it is open
 		}
 	}
 	select {
+	case err := <-w.refused:
+		return errors.Join(err, w.shutdown(context.Background(), w.cfg.Grace))
 	case <-ctx.Done():
 		return w.shutdown(context.Background(), w.cfg.Grace)
 	case <-w.ended:
 		return w.shutdown(context.Background(), 0)
 	}
+}
+
+// refuse reports that the mesh refuses a queue: to Run, which returns it, and to the hook.
+func (w *Worker) refuse(err error) {
+	select {
+	case w.refused <- err:
+	default: // one is enough
+	}
+	w.hooks.error(err)
 }
 
 // change tells those who wait that something is different now.
@@ -205,9 +225,9 @@ func (w *Worker) tellWaiting(st *station, waiting int) {
 	}
 }
 
-// ready is told when all notifications are subscribed: what was missed is read now. On a new connection anything may have
-// been; else only a queue was added: callbacks may not have heard of its tasks, and who took while it was being subscribed
-// is not noted as idle.
+// ready is told when all notifications are subscribed: what was missed is read now. On a new
+// connection anything may have been; else only a queue was added: callbacks may not have heard of
+// its tasks, and who took while it was being subscribed is not noted as idle.
 func (w *Worker) ready() {
 	w.hooks.ready()
 	connection := w.mesh.listener.Connections()
@@ -228,6 +248,7 @@ func (w *Worker) tend() {
 	pause := time.Duration(0)
 	for {
 		again := false
+		var rested <-chan time.Time
 		l := w.current()
 		if l.ctx.Err() != nil {
 			l.finish()
@@ -237,7 +258,14 @@ func (w *Worker) tend() {
 			}
 		} else {
 			for _, st := range w.wanted() {
-				if err := l.open(w.serving, st); err != nil && !errors.Is(err, ErrNotWorking) && w.serving.Err() == nil {
+				err := l.open(w.serving, st)
+				switch {
+				case err == nil || errors.Is(err, errOvertaken) || w.serving.Err() != nil:
+				case errors.Is(err, errResting):
+					rested = l.again()
+				case errors.Is(err, ErrConfig): // that does not mend itself, so it is not tried again
+					w.refuse(failed(err, "serve queue %q", st.name))
+				default:
 					w.hooks.error(failed(err, "open queue %q again", st.name))
 					again = true
 				}
@@ -248,6 +276,7 @@ func (w *Worker) tend() {
 			pause = 0
 			select {
 			case <-w.poke:
+			case <-rested:
 			case <-w.serving.Done():
 				return
 			}

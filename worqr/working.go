@@ -2,14 +2,17 @@ package worqr
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/worqr/worqr-go/events"
 )
 
-// On calls fn for what is told about a queue: that tasks were added, cancelled, finished, or the queue deleted; in
-// order, on a goroutine of its own. It is also called with kind Work when the worker finds tasks waiting that it was not
-// told of: at StartWork, when the subscription was interrupted, and on a slow poll. Register it before StartWork.
+// On calls fn for what is told about a queue: that tasks were added, cancelled, finished, or the
+// queue deleted; in order, on a goroutine of its own. It is also called with kind Work when the
+// worker finds tasks waiting that it was not told of: at StartWork, when the subscription was
+// interrupted, and on a slow poll. Register it before StartWork.
 func (w *Worker) On(queue string, fn func(events.Event)) error {
 	if err := w.mesh.usable(queue); err != nil {
 		return failed(err, "on")
@@ -28,17 +31,22 @@ func (w *Worker) On(queue string, fn func(events.Event)) error {
 	return nil
 }
 
-// StartWork begins to serve a queue: with the handler that WorkerConfig.Queues has for it, or else by Take. Serving it
-// already is no error. It lasts over lapses, until StopWork. When ctx ends while a StopWork of the same queue drains, or while
-// Redis is away, that is the error, and the queue is served as soon as it can be.
-// Errors: ErrNotStarted, ErrClosed, ErrInvalid, or what the connection answered.
+// StartWork begins to serve a queue: with the handler that WorkerConfig.Queues has for it, or else
+// by Take. Serving it already is no error. It lasts over lapses, until StopWork. When ctx ends
+// while a StopWork of the same queue drains, or while Redis is away, or while the worker rests
+// after it has lapsed again and again, that is the error, and the queue is served as soon as it can
+// be.
+// Errors: ErrNotStarted, ErrClosed, ErrInvalid; ErrStopping when a StopWork of the queue came
+// meanwhile; ErrConfig when the queue is served as one of persistent tasks and this worker's is
+// not, or the reverse: it is not served then; or what the connection answered.
 func (w *Worker) StartWork(ctx context.Context, queue string) error {
 	st, err := w.station(queue)
 	if err == nil {
 		st.mu.Lock()
-		st.serve = true
+		st.serve, st.refused = true, nil
 		st.mu.Unlock()
-		if err = w.opened(ctx, st); err != nil && ctx.Err() != nil {
+		err = w.hooks.within(ctx, func() error { return w.opened(ctx, st) })
+		if err != nil && ctx.Err() != nil {
 			signal(w.poke) // it is opened when it can be
 		}
 	}
@@ -55,11 +63,15 @@ func (w *Worker) opened(ctx context.Context, st *station) error {
 		l, changed := w.life, w.changed
 		w.mu.Unlock()
 		err := l.open(ctx, st)
-		if err == nil || l.ctx.Err() == nil || ctx.Err() != nil {
+		var rested <-chan time.Time
+		if errors.Is(err, errResting) {
+			rested = l.again()
+		} else if err == nil || l.ctx.Err() == nil || ctx.Err() != nil {
 			return err
 		}
-		select { // it has lapsed: the worker joins again
+		select { // it has lapsed: the worker joins again, and may rest
 		case <-changed:
+		case <-rested:
 		case <-w.serving.Done():
 			return ErrClosed
 		case <-ctx.Done():
@@ -89,9 +101,11 @@ func (w *Worker) station(queue string) (*station, error) {
 	return st, nil
 }
 
-// StopWork ends the serving of a queue. Its handlers may go on for Grace, or until ctx ends; then their contexts end with
-// ErrStopping. What is not settled goes back to the front, what came by Take at once. Other workers are not concerned.
-// Errors: ErrNotStarted, ErrNotWorking, ErrClosed, or what the connection answered: the return is tried again then.
+// StopWork ends the serving of a queue. Its handlers may go on for Grace, or until ctx ends; then
+// their contexts end with ErrStopping. What is not settled goes back to the front, what came by
+// Take at once. Other workers are not concerned.
+// Errors: ErrNotStarted, ErrNotWorking, ErrClosed, or what the connection answered: the return is
+// tried again then.
 func (w *Worker) StopWork(ctx context.Context, queue string) error {
 	st, err := w.station(queue)
 	if err == nil {
@@ -103,10 +117,12 @@ func (w *Worker) StopWork(ctx context.Context, queue string) error {
 		st.mu.Unlock()
 	}
 	if err == nil {
-		grace, cancel := context.WithTimeout(ctx, w.cfg.Grace)
-		defer cancel()
-		defer context.AfterFunc(w.hurry, cancel)()
-		err = w.current().close(grace, w.lastCall, st)
+		err = w.hooks.within(ctx, func() error {
+			grace, cancel := context.WithTimeout(ctx, w.cfg.Grace)
+			defer cancel()
+			defer context.AfterFunc(w.hurry, cancel)()
+			return w.current().close(grace, w.lastCall, st)
+		})
 	}
 	if err != nil {
 		return failed(err, "stop work on queue %q", clip(queue))
@@ -114,9 +130,12 @@ func (w *Worker) StopWork(ctx context.Context, queue string) error {
 	return nil
 }
 
-// Take brings the task at the front of a queue that StartWork was called for. The caller settles the process.
-// Errors: ErrEmpty; ErrNotStarted, ErrNotWorking, ErrClosed; ErrLapsed and ErrFenced while the worker joins again;
-// ErrUnknown: a task that came with the lost answer is brought by the next Take, or put back at the next look.
+// Take brings the task at the front of a queue that StartWork was called for. The caller settles
+// the process.
+// Errors: ErrEmpty; ErrNotStarted, ErrNotWorking, ErrClosed; ErrLapsed and ErrFenced while the
+// worker joins again;
+// ErrUnknown: a task that came with the lost answer is brought by the next Take, or put back at the
+// next look.
 func (w *Worker) Take(ctx context.Context, queue string) (*Process, error) {
 	p, err := w.takeOne(ctx, queue)
 	if err != nil {

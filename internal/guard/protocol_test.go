@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// docs/protocol.md has a row for each script, in the table of its slot, and a row for each word by which one refuses: who
-// writes a client in another language reads nothing else.
+// docs/protocol.md has a row for each script, in the table of its slot, and a row for each word by
+// which one refuses: who writes a client in another language reads nothing else.
 func TestTheProtocolNamesWhatTheScriptsDo(t *testing.T) {
 	data, err := os.ReadFile("../../docs/protocol.md")
 	if err != nil {
@@ -27,18 +27,8 @@ func TestTheProtocolNamesWhatTheScriptsDo(t *testing.T) {
 	}
 	refusals, _ := section(t, string(data), "### Errors\n")
 
-	files, err := filepath.Glob("../../worqr/lua/*.lua")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("scripts: %v, %v", files, err)
-	}
 	scripts := map[string]string{}
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := string(source)
-		name := strings.TrimSuffix(filepath.Base(file), ".lua")
+	for name, text := range luaFiles(t) {
 		if name != "lib" && name != "hold" {
 			scripts[name] = "queue"
 			if strings.Contains(text, "-- KEYS[1]") { // the others have what lib.lua says
@@ -63,7 +53,8 @@ func TestTheProtocolNamesWhatTheScriptsDo(t *testing.T) {
 	}
 }
 
-// section cuts out what stands below a heading, up to the next one, and answers what follows it too.
+// section cuts out what stands below a heading, up to the next one, and answers what follows it
+// too.
 func section(t *testing.T, text, heading string) (body, rest string) {
 	t.Helper()
 	_, rest, found := strings.Cut(text, heading)
@@ -72,4 +63,58 @@ func section(t *testing.T, text, heading string) (body, rest string) {
 	}
 	body, _, _ = strings.Cut(rest, "\n#")
 	return body, rest
+}
+
+// A client meets each key and channel that a script names: docs/protocol.md says what it holds.
+func TestTheProtocolNamesEveryKeyAndChannel(t *testing.T) {
+	data, err := os.ReadFile("../../docs/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, rest := section(t, string(data), "## Keys\n")
+	channels, _ := section(t, rest, "## Channels\n")
+	for file, text := range luaFiles(t) {
+		if file == "check" { // its keys are gone when it returns
+			continue
+		}
+		for _, name := range regexp.MustCompile(`':([a-z]+):?'`).FindAllStringSubmatch(text, -1) {
+			if !regexp.MustCompile(`:` + name[1] + "[:` ]").MatchString(keys + channels) {
+				t.Errorf("docs/protocol.md names no key or channel :%s, which %s.lua uses", name[1], file)
+			}
+		}
+	}
+}
+
+// docs/persistent.md speaks of scripts, keys and reasons in code type. What no script has is not
+// there any more.
+func TestThePageOnPersistentTasksNamesWhatIsThere(t *testing.T) {
+	data, err := os.ReadFile("../../docs/persistent.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := luaFiles(t)
+	all := strings.Join(slices.Collect(maps.Values(files)), "\n")
+	for _, word := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(string(data), -1) {
+		if _, isScript := files[word[1]]; !isScript && !regexp.MustCompile(`\b`+word[1]+`\b`).MatchString(all) {
+			t.Errorf("docs/persistent.md names `%s`, which no script has", word[1])
+		}
+	}
+}
+
+// luaFiles reads worqr/lua, by the names without their ending.
+func luaFiles(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob("../../worqr/lua/*.lua")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scripts: %v, %v", files, err)
+	}
+	texts := map[string]string{}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[strings.TrimSuffix(filepath.Base(file), ".lua")] = string(source)
+	}
+	return texts
 }

@@ -16,7 +16,7 @@ end
 local marks = newest() > 0
 local bare = redis.call('HLEN', q .. ':workers') == 0 and redis.call('LLEN', tasks) == 0
 local try = redis.pcall('HSET', q .. ':policy', 'persistent', '1')
-if type(try) == 'table' then return {err = 'FULL ' .. try.err} end
+if type(try) == 'table' then return string.find(try.err, 'OOM', 1, true) and {err = 'FULL ' .. try.err} or try end
 redis.call('PERSIST', q .. ':policy')
 local added = 0
 for i = 4, #ARGV do
@@ -30,7 +30,7 @@ for i = 4, #ARGV do
       redis.call('LPUSH', tasks, task)
     elseif marks then
       local m, number = string.match(p, '^(.*%.%d+)%.(%d+)$')
-      local token = tonumber(redis.call('ZSCORE', q .. ':processes:' .. m, number) or '0')
+      local token = tonumber(spared('ZSCORE', q .. ':processes:' .. m, number) or '0')
       if cancelled(task, token) then redis.call('ZADD', delayed, num(NEVER), task) else fp = nil end
     else
       fp = nil

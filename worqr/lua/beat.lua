@@ -18,9 +18,14 @@ if type(set) == 'table' and set.err then -- a full Redis refuses SET and allows 
 end
 if not set then return {err = 'LOST the heartbeat is gone'} end
 local t = redis.call('TIME')
-local claimed, mine = redis.call('PTTL', KEYS[1] .. ':sweep') >= 0, false
+local round = KEYS[1] .. ':sweep'
+local left = redis.call('PTTL', round)
+local claimed, mine = left >= 0, false
+if left > ARGV[3] / 3 then -- no claim is made for so long: Redis's clock was set back
+  redis.call('PEXPIRE', round, string.format('%d', ARGV[3] / 3))
+end
 if not claimed and ARGV[4] ~= '0' then
-  redis.call('SET', KEYS[1] .. ':sweep', ARGV[2], 'PX', ARGV[4])
+  redis.call('SET', round, ARGV[2], 'PX', ARGV[4])
   claimed, mine = true, true
 end
 return {string.format('%.0f', tonumber(t[1]) * 1000000 + tonumber(t[2])), mine and '1' or '0', claimed and '1' or '0',

@@ -25,7 +25,7 @@ for i = 4, #ARGV, 4 do
       local t, c = string.match(redis.call('HGET', checkpoints, fp) or '0 0\n', '^(%d+) (%d+)\n')
       if tonumber(t) < token or tonumber(t) == token and tonumber(c) < count then
         local try = redis.pcall('HSET', checkpoints, fp, num(token) .. ' ' .. num(count) .. '\n' .. ARGV[i + 3])
-        if type(try) == 'table' then return {err = 'FULL ' .. try.err} end
+        if type(try) == 'table' then return string.find(try.err, 'OOM', 1, true) and {err = 'FULL ' .. try.err} or try end
       end
     end
   end

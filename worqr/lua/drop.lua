@@ -12,6 +12,8 @@ if redis.call('HGET', q .. ':policy', 'generation') ~= ARGV[3] then
 end
 persistent()
 redis.call('ZCARD', q .. ':cancels')
+redis.call('HLEN', q .. ':workers')
+redis.call('SCARD', q .. ':returning')
 redis.call('GET', q .. ':token')
 redis.call('ZREM', q .. ':cancels', '') -- lets the next write pass on a full Redis
 local n = 0

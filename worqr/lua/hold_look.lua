@@ -15,25 +15,31 @@ if redis.call('HEXISTS', q .. ':workers', m) == 0 then
   return {err = 'FENCED this membership is no longer in the queue'}
 end
 persistent()
+local mark, held = newest(), redis.call('ZCARD', q .. ':processes:' .. m)
 redis.call('ZREM', delayed, '') -- lets the next write pass on a full Redis
 promote()
 local round = {}
-if ARGV[5] ~= '0' and redis.call('SET', q .. ':round', m, 'PX', ARGV[5], 'NX') then
-  round[1] = num(now())
+if ARGV[5] ~= '0' and claim(q .. ':round', m, tonumber(ARGV[5])) then
+  local _, time = clock()
+  round[1] = num(time)
   round[2] = redis.call('HGET', q .. ':policy', 'full') or '0'
   local all = redis.call('HGETALL', shares)
   for i = 1, #all, 2 do
     local weight, limit, since = string.match(all[i + 1], '^(%d+) (%d+) (%d+)$')
+    if tonumber(since) > time then -- Redis's clock has stepped back: nobody joins in the future
+      since = num(time)
+      redis.call('HSET', shares, all[i], weight .. ' ' .. limit .. ' ' .. since)
+    end
     round[#round + 1] = all[i]
     round[#round + 1] = weight
     round[#round + 1] = limit
     round[#round + 1] = since
-    round[#round + 1] = num(redis.call('ZCARD', q .. ':processes:' .. all[i]))
+    round[#round + 1] = num(spared('ZCARD', q .. ':processes:' .. all[i]) or 0)
   end
 end
 rouse()
 local out = {
-  num(redis.call('ZCARD', q .. ':processes:' .. m)), num(redis.call('LLEN', tasks)), num(newest()), round,
+  num(held), num(redis.call('LLEN', tasks)), num(mark), round,
 }
 local marks = redis.call('ZRANGEBYSCORE', q .. ':cancels', '(' .. ARGV[4], '+inf', 'WITHSCORES', 'LIMIT', 0, 500)
 for i = 1, #marks, 2 do

@@ -2,7 +2,7 @@
 -- Needs hold.lua.
 --
 -- ARGV[3]  M
--- ARGV[4]  'number token count outcome ...' as settle is told; outcome: 'finish'; 'front' and 'handover' put the task at
+-- ARGV[4]  'number token count outcome ...' as settle is told; outcome: 'finish'; 'cancel'; 'front' and 'handover' put the task at
 --          the front, as 'drain' and 'rebalance' do: the next holder is told why; 'undo' does it as if the task had not
 --          been taken; 'later' delays it
 -- Returns  'word word ...' as settle answers
@@ -25,13 +25,13 @@ for first, token, count, outcome in string.gmatch(ARGV[4], '(%d+) (%d+) (%d+) (%
     local number, held = num(tonumber(first) + i), tonumber(token) + i
     local word = 'gone'
     if tonumber(redis.call('ZSCORE', mine, number) or '-1') == held then
-      local task = redis.pcall('LINDEX', q .. ':process:' .. m .. '.' .. number, 0)
-      redis.call('ZREM', mine, number)
-      if type(task) == 'string' then
-        word, moved = letgo(m, number, task, held, outcome, marks, 0), true
+      local task = spared('LINDEX', q .. ':process:' .. m .. '.' .. number, 0)
+      if task then word, moved = letgo(m, number, task, held, outcome, marks, 0), true end
+      redis.call('ZREM', mine, number) -- the last: refused half-way, the process is found again
+      if task then
         if outcome == 'finish' then
           redis.pcall('PUBLISH', root .. ':' .. queue .. ':done', string.match(m, '^(.*)%.') .. ' ' .. m .. '.' .. number
-            .. ' ' .. num(held) .. '\n' .. task)
+            .. ' ' .. num(held) .. told(task))
         end
       end
     end

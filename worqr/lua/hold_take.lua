@@ -6,7 +6,8 @@
 -- ARGV[5]  how many, 500 at the most
 -- Returns  {newest cancel mark, 'OK' or 'MORE', runs as take answers them, milliseconds until the next delayed task may
 --          start or '-1', task, past, task, past, ...}; past: 'why token' and, when there is a checkpoint, a
---          line feed and the checkpoint; '' for a first hold
+--          line feed and the checkpoint; '' for a first hold. Where it is not known why the hold before ended, `why` is
+--          empty, and the token is that of the hold that wrote the checkpoint
 --          MORE: more falls to M
 -- Errors   FENCED   M is no member
 --          INVALID  less than 1 or more than 500
@@ -33,15 +34,17 @@ local function bring(number, token, task)
   local why, before = record(fp)
   out[#out + 1] = task
   local kept = redis.call('HGET', checkpoints, fp) -- 'token count\n' and the data
-  kept = kept and string.sub(kept, string.find(kept, '\n', 1, true), -1) or ''
-  out[#out + 1] = why ~= '' and why .. ' ' .. num(before) .. kept or ''
+  local at = kept and string.find(kept, '\n', 1, true)
+  local data = at and string.sub(kept, at, -1) or ''
+  out[#out + 1] = why ~= '' and why .. ' ' .. num(before) .. data or at and ' ' .. string.match(kept, '^%d+') .. data or ''
 end
 
-redis.call('ZREM', delayed, '') -- lets the next write pass on a full Redis
+redis.call('SREM', unique, '') -- lets the next write pass on a full Redis, and is refused now or not at all
+redis.call('ZREM', delayed, '')
 local promoted = promote()
 for n = first, math.min(stored, last) do
-  local task = redis.pcall('LINDEX', prefix .. num(n), 0)
-  if type(task) == 'string' then bring(n, tonumber(redis.call('ZSCORE', mine, num(n)) or '0'), task) end
+  local task = spared('LINDEX', prefix .. num(n), 0)
+  if task then bring(n, tonumber(redis.call('ZSCORE', mine, num(n)) or '0'), task) end
 end
 local from, tried = math.max(first, stored + 1), false
 if from <= last then
@@ -55,23 +58,27 @@ if from <= last then
     local task = redis.call('LINDEX', tasks, -1)
     if not task then break end
     local fp = redis.sha1hex(task)
-    -- What is in nobody's hands and not among those that wait was cancelled, and what is in hand is a second copy.
-    local waits, p = redis.call('SREM', unique, fp) == 1, redis.call('HGET', holders, fp)
-    -- What M offers to others and falls to M itself stays as it is.
-    local own = p and string.match(p, '^(.*)%.') == m
+    -- What is in hand is a second copy, unless it is offered. What M offers to others and falls to M itself stays as it is.
+    local p = redis.call('HGET', holders, fp)
+    local offered = p and string.match(p, '^(.*)%.') ~= m and redis.call('SISMEMBER', unique, fp) == 1
+      and redis.call('HGET', q .. ':offers', fp) == p
     local why, _, _, deaths = record(fp)
-    if why == 'death' and deaths > 1 and not p and not redis.call('SET', q .. ':trial:' .. m, fp, 'PX', TRIAL, 'NX') then
+    if why == 'death' and deaths > 1 and not p and not claim(q .. ':trial:' .. m, fp, TRIAL) then
       redis.call('LMOVE', tasks, tasks, 'RIGHT', 'LEFT')
-      redis.call('SADD', unique, fp)
       left, tried = left - 1, true
-    elseif not p or waits and not own and redis.call('HGET', q .. ':offers', fp) == p then
-      redis.call('LMOVE', tasks, prefix .. num(number), 'RIGHT', 'LEFT')
-      redis.call('HSET', holders, fp, m .. '.' .. num(number))
-      if not waits then redis.call('HSET', present, fp, task) end -- it waited before the queue was persistent
-      redis.call('ZADD', mine, num(token), num(number))
-      bring(number, token, task)
+    elseif not p or offered then
+      redis.call('ZADD', mine, num(token), num(number)) -- first: what is in a process is always known to be
+      if spared('LMOVE', tasks, prefix .. num(number), 'RIGHT', 'LEFT') then
+        redis.call('HSET', holders, fp, m .. '.' .. num(number))
+        -- one that was not there has waited since before the queue was persistent
+        if redis.call('SREM', unique, fp) == 0 then redis.call('HSET', present, fp, task) end
+        bring(number, token, task)
+      else
+        redis.call('ZREM', mine, num(number)) -- a key that somebody wrote by hand costs its number
+      end
       number, token = number + 1, token + 1
     else
+      redis.call('SREM', unique, fp)
       redis.call('RPOP', tasks)
     end
   end

@@ -43,6 +43,14 @@ local function now()
   return tonumber(t[1]) * 1000000 + tonumber(t[2])
 end
 
+-- spared runs a command on a key that somebody may have overwritten by hand: nil then. Any other refusal, of a right say, is
+-- an error as ever.
+local function spared(...)
+  local reply = redis.pcall(...)
+  if type(reply) ~= 'table' or not reply.err then return reply end
+  if not string.find(reply.err, 'WRONGTYPE', 1, true) then redis.call(...) end -- raises it
+end
+
 -- draw answers the first of n fencing tokens that no one has drawn before. They rise even when Redis lost the last
 -- one, because none is below the clock. The key ends two days after the last draw. latest: the last token, if it was read.
 local function draw(n, latest)
@@ -93,6 +101,11 @@ local function announce(n)
   wake(n)
 end
 
+-- checkReturning reads the type of what putback will move. Called before the first write.
+local function checkReturning()
+  for _, m in ipairs(redis.call('SMEMBERS', q .. ':returning')) do redis.call('ZCARD', q .. ':processes:' .. m) end
+end
+
 -- putback moves processes of the returning memberships to the front, the newest token first over all of them, so that
 -- the front is in the order in which they were taken. At most `budget` processes of at most 64 memberships.
 -- A cancelled one is dropped. A membership with nothing left is no longer returning. let, or none: what ends a process of
@@ -120,18 +133,17 @@ local function putback(budget, let)
     if not best then break end
     local number = pages[best][at[best]]
     local key = q .. ':process:' .. ms[best] .. '.' .. number
-    redis.call('ZREM', q .. ':processes:' .. ms[best], number)
-    local task = (marks or let) and redis.pcall('LINDEX', key, 0)
+    local task = (marks or let) and spared('LINDEX', key, 0)
     if let and type(task) == 'string' then
       if let(ms[best], number, task, score, marks) == 'dropped' then dropped = dropped + 1 else back = back + 1 end
     elseif marks and type(task) == 'string' and cancelled(task, score) then
       redis.call('DEL', key)
       dropped = dropped + 1
     else
-      -- pcall: a key that somebody overwrote by hand must not block what stands behind it
-      local moved = redis.pcall('LMOVE', key, q .. ':tasks', 'LEFT', 'RIGHT')
-      if type(moved) == 'string' then back = back + 1 end
+      -- a key that somebody overwrote by hand must not block what stands behind it
+      if spared('LMOVE', key, q .. ':tasks', 'LEFT', 'RIGHT') then back = back + 1 end
     end
+    redis.call('ZREM', q .. ':processes:' .. ms[best], number) -- the last: refused half-way, it is found again
     at[best] = at[best] + 2
     if not pages[best][at[best]] then turn(best) end
   end
@@ -157,6 +169,14 @@ local function named(runs)
   return n
 end
 
+-- told writes what an event says of a task, behind the rest: a line feed and the task; of one above 4096 bytes its size
+-- before, with the fingerprint when it is known, and its beginning: many events of big tasks overflow what Redis keeps for
+-- a subscriber.
+local function told(task, fingerprint)
+  if #task <= 4096 then return '\n' .. task end
+  return ' ' .. num(#task) .. (fingerprint and ' ' .. fingerprint or '') .. '\n' .. string.sub(task, 1, 4096)
+end
+
 -- settle ends processes of a member, as settle.lua says. The caller has read the type of all that it writes, and tells
 -- whether there are cancel marks.
 local function settle(m, runs, marks)
@@ -179,22 +199,29 @@ local function settle(m, runs, marks)
   -- one ends a process that is in hand.
   local function one(number, token, outcome)
     local key = prefix .. number
-    redis.call('ZREM', mine, number)
     local task = redis.pcall('LINDEX', key, 0)
-    if type(task) ~= 'string' then return 'gone' end -- it was removed by hand, or overwritten
-    if outcome == 'finish' then
+    if type(task) ~= 'string' then -- it was removed by hand, or overwritten
+      spared('LINDEX', key, 0)
+      redis.call('ZREM', mine, number)
+      return 'gone'
+    end
+    -- The number goes last: refused half-way, the process is found again.
+    if outcome == 'finish' or outcome == 'cancel' then
       redis.call('DEL', key)
-      if not silent() then
+      redis.call('ZREM', mine, number)
+      if outcome == 'finish' and not silent() then
         -- pcall: a missing right to the channel must not stop what is true
-        local n = redis.pcall('PUBLISH', root .. ':' .. queue .. ':done', worker .. number .. ' ' .. num(token) .. '\n' .. task)
+        local n = redis.pcall('PUBLISH', root .. ':' .. queue .. ':done', worker .. number .. ' ' .. num(token) .. told(task))
         heard = type(n) ~= 'number' or n > 0
       end
       return 'done'
     elseif marks and cancelled(task, token) then
       redis.call('DEL', key)
+      redis.call('ZREM', mine, number)
       return 'dropped'
     end
     redis.call('LMOVE', key, q .. ':tasks', 'LEFT', outcome == 'front' and 'RIGHT' or 'LEFT')
+    redis.call('ZREM', mine, number)
     back = back + 1
     return 'done'
   end
@@ -217,8 +244,8 @@ local function settle(m, runs, marks)
         begin = 1
       end
       if begin < count and silent() and redis.call('EXISTS', unpack(keys, begin + 1)) == count - begin then
-        redis.call('ZREMRANGEBYSCORE', mine, num(token + begin), num(token + count - 1))
         redis.call('DEL', unpack(keys, begin + 1))
+        redis.call('ZREMRANGEBYSCORE', mine, num(token + begin), num(token + count - 1))
         for i = begin + 1, count do out[at + i] = 'done' end
         begin = count
       end

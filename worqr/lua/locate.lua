@@ -16,6 +16,9 @@ if p then
   return {state, p, num(token), '0', num(deaths)}
 end
 local date = redis.call('ZSCORE', delayed, ARGV[3])
-if date then return {deaths > 2 and 'suspect' or 'delayed', '', '0', num(tonumber(date)), num(deaths)} end
+if date then
+  if tonumber(date) < NEVER then date = date - tonumber(redis.call('HGET', times, 'skew') or '0') end -- by Redis's clock
+  return {deaths > 2 and 'suspect' or 'delayed', '', '0', num(tonumber(date)), num(deaths)}
+end
 if redis.call('SISMEMBER', unique, fp) == 1 then return {'waiting', '', '0', '0', num(deaths)} end
 return {}

@@ -29,6 +29,7 @@ elseif not hold and ARGV[5] == '1' and redis.call('HLEN', q .. ':workers') > red
   return {err = 'CONFIG Persistent: a worker serves the queue as one of one-shot tasks'}
 end
 local mark = newest()
+redis.call('SCARD', q .. ':fast')
 redis.call('SREM', q .. ':idle', m) -- lets the next write pass on a full Redis
 redis.call('HSETNX', q .. ':workers', m, '0')
 if ARGV[6] == '1' then redis.call('SADD', q .. ':fast', m) end

@@ -5,35 +5,25 @@
 --
 -- ARGV[3]  M
 -- ARGV[4]  how many processes this call may move
--- ARGV[5]  or none: why persistent tasks move: 'death', or else 'drain'
+-- ARGV[5]  or none: why persistent tasks move: 'death'; 'lapse', which is a death for which no task is blamed, as nobody saw
+--          the worker's process end; or else 'drain'
 -- ARGV[6]  of a death, how long ago in milliseconds the worker can have lived at most: a hold younger than that and a bit
---          may have killed it; below 0: none has
+--          may have killed it
 -- Returns  {put back, dropped because cancelled, '1' while M is still returning: call again, '1' when M was a member}
 -- Cost     O(ARGV[4] + idle memberships woken)
 -- Twice    each process returns once.
 local m = ARGV[3]
-redis.call('LLEN', q .. ':tasks')
-redis.call('SCARD', q .. ':idle')
-redis.call('SCARD', q .. ':returning')
-redis.call('GET', q .. ':token')
+local latest = tonumber(redis.call('GET', q .. ':token') or '0') -- before one is drawn here
 newest()
-local hold = persistent()
-redis.call('HLEN', q .. ':fates')
-local held = redis.call('ZCARD', q .. ':processes:' .. m)
-local member = redis.call('HDEL', q .. ':workers', m)
-if member == 1 then
-  redis.call('SREM', q .. ':idle', m)
-  redis.call('HDEL', shares, m)
-  redis.call('SREM', q .. ':fast', m)
-  close() -- a late copy of its open is known by this
-  if held > 0 then redis.call('SADD', q .. ':returning', m) end
-end
-local lived = tonumber(ARGV[6] or -1)
-local young = lived < 0 and NEVER or now() - lived * 1000 - 1.5 * SECOND
+checkReturning()
+local member, hold = fence(m)
+local why, from = ARGV[5] or 'drain', NEVER
+if hold and why == 'death' and ARGV[6] then from = blamed(ARGV[6], latest) end
+if why == 'lapse' then why = 'death' end
 -- Each member's tasks move for the reason for which it was taken out, whoever puts them back.
 local fates = q .. ':fates'
 if hold and redis.call('SISMEMBER', q .. ':returning', m) == 1 then
-  redis.call('HSETNX', fates, m, (ARGV[5] or 'drain') .. ' ' .. num(young))
+  redis.call('HSETNX', fates, m, why .. ' ' .. num(from))
 end
 local back, dropped = putback(tonumber(ARGV[4]), hold and function(one, number, task, token, marks)
   local why, since = string.match(redis.call('HGET', fates, one) or 'drain 0', '^(%a+) (%d+)$')
@@ -54,4 +44,4 @@ else
   wake(still == 0 and math.min(redis.call('LLEN', q .. ':tasks'), 500) or back)
 end
 settleMarks()
-return {num(back), num(dropped), num(still), num(member)}
+return {num(back), num(dropped), num(still), member and '1' or '0'}

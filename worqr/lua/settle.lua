@@ -2,7 +2,8 @@
 --
 -- ARGV[3]  M
 -- ARGV[4]  runs: 'number token count outcome number token count outcome ...', 500 processes at the most: as many from
---          `number` on, with the tokens from `token` on; outcome: 'finish', 'front' or 'back'. Of a run that is put at the
+--          `number` on, with the tokens from `token` on; outcome: 'finish'; 'cancel', which ends a cancelled one
+--          and says nothing on the channel `done`; 'front' or 'back'. Of a run that is put at the
 --          front the first is taken first, of several runs the last named
 -- Returns  'word word ...', one for each process: 'done' now; 'dropped': put back, but cancelled since, so it is gone for
 --          good; 'gone': M is a member and does not hold it under this token
@@ -16,5 +17,5 @@ end
 if named(ARGV[4]) > 500 then return {err = 'INVALID settle: 500 at once'} end
 redis.call('ZCARD', q .. ':processes:' .. ARGV[3])
 redis.call('LLEN', q .. ':tasks')
-redis.call('SCARD', q .. ':idle')
+redis.call('SREM', q .. ':idle', '') -- reads its type, and lets the next write pass on a full Redis
 return settle(ARGV[3], ARGV[4], newest() > 0)

@@ -1,5 +1,5 @@
 -- sweep looks at the heartbeats of a page of workers: a round is all its pages. A heartbeat with more than T to live
--- (the clock was set back, or somebody made it persist) is cut down to T.
+-- (the clock was set back, or somebody made it persist) is cut down to T, and so is what was claimed for a while.
 --
 -- KEYS[1]  {ns}
 -- ARGV[1]  ns@db
@@ -10,7 +10,7 @@
 -- ARGV[6]  for how many milliseconds to claim the turn of the rota
 -- Returns  {clock in microseconds, run id or '', '1' when claimed or not asked to, next cursor, workers registered,
 --          the queue whose turn it is or '', the field `notes` of the mesh, worker without a heartbeat, '1' when
---          failed by hand, ...}
+--          failed by hand, '1' when it was seen to live on: it has joined again, or listens, ...}
 -- Cost     O(500)
 -- Twice    looks twice; a claim of a late copy delays the next round by as long as it lasts.
 local p, w, lapse, cursor, claim = KEYS[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
@@ -19,7 +19,18 @@ local info = redis.pcall('INFO', 'server')
 local run = type(info) == 'string' and string.match(info, 'run_id:(%x+)') or ''
 local out = {string.format('%.0f', tonumber(t[1]) * 1000000 + tonumber(t[2])), run, '1', '0', '0', '', '0'}
 
+redis.call('SCARD', p .. ':queues')
+redis.call('HLEN', p .. ':mesh')
 redis.call('SREM', p .. ':workers', '') -- lets the next write pass on a full Redis
+local function cut(key, most)
+  if redis.call('PTTL', key) > most then redis.call('PEXPIRE', key, string.format('%d', most)) end
+end
+if cursor == '0' then
+  cut(p .. ':sweep', math.floor(lapse / 3)) -- whoever claims one of these two does so for less
+  cut(p .. ':rota', math.floor(lapse / 3))
+  cut(p .. ':watch', 2000) -- these last 0.4 s and 1.2 s; beats do not see it when both are those of dead workers
+  cut(p .. ':deputy', 2000)
+end
 if claim ~= '0' and cursor == '0' and not redis.call('SET', p .. ':sweep', w, 'PX', claim, 'NX')
   and redis.call('GET', p .. ':sweep') ~= w then
   out[3] = '0'
@@ -33,11 +44,15 @@ for _, id in ipairs(page[2]) do
   local left = redis.call('PTTL', p .. ':worker:' .. id)
   if left == -2 then
     local told = p .. ':info:' .. id
-    if redis.call('HSETNX', told, 'lapsed', out[1]) == 1 then
+    -- pcall: an info that somebody overwrote by hand must not keep what is dead; whether it was failed by hand is in doubt
+    if redis.pcall('HSETNX', told, 'lapsed', out[1]) == 1 then
       redis.call('PUBLISH', ARGV[1] .. ':mesh', 'lapsed ' .. id)
     end
     out[#out + 1] = id
-    out[#out + 1] = string.format('%.0f', redis.call('HEXISTS', told, 'failed'))
+    out[#out + 1] = redis.pcall('HEXISTS', told, 'failed') == 0 and '0' or '1'
+    local listens = redis.pcall('PUBSUB', 'NUMSUB', ARGV[1] .. ':wake:' .. id) -- a missing right: not seen
+    local seen = redis.pcall('HEXISTS', told, 'heir') == 1 or not listens.err and listens[2] > 0
+    out[#out + 1] = seen and '1' or '0'
   elseif left < 0 or left > lapse then
     redis.call('PEXPIRE', p .. ':worker:' .. id, ARGV[3])
   end

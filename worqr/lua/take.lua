@@ -26,10 +26,11 @@ local prefix, mine, last = q .. ':process:' .. m .. '.', q .. ':processes:' .. m
 local mark = newest()
 local out, runs = {num(mark), 'OK', ''}, {}
 redis.call('ZCARD', mine)
-redis.call('SCARD', q .. ':idle')
+redis.call('SREM', q .. ':idle', '') -- reads its type, and lets the next write pass on a full Redis
 local latest = tonumber(redis.call('GET', q .. ':token') or '0')
 local waiting = redis.call('LLEN', q .. ':tasks')
 local returning = redis.call('SCARD', q .. ':returning')
+if returning > 0 then checkReturning() end
 
 local function run(number, token, n) runs[#runs + 1] = num(number) .. ' ' .. num(token) .. ' ' .. num(n) end
 
@@ -67,28 +68,27 @@ redis.call('SREM', q .. ':idle', m)
 redis.call('HSET', q .. ':workers', m, num(last)) -- also what found no task: these numbers never draw again
 if n > 0 then
   local token, pcall, tasks = draw(n, latest), redis.pcall, q .. ':tasks'
-  local scores, taken, begun, at = {}, 0, from, #out -- begun: where the last run begins
+  local scores, taken, begun, at = {}, 0, 0, #out -- begun: how many are before the last run
   local names, tokens = rising(from), rising(token)
-  for number = from, last do
-    if taken == n then break end
-    local name = names()
-    -- pcall: a key that somebody wrote by hand costs its number, and strands nothing
+  for i = n, 1, -1 do -- the newest first: so ZADD finds each place at once
+    scores[2 * i - 1] = tokens()
+    scores[2 * i] = names()
+  end
+  redis.call('ZADD', mine, unpack(scores)) -- before the tasks: what is in a process is always known to be
+  for i = 1, n do
+    local name = scores[2 * (n - i + 1)]
     local task = pcall('LMOVE', tasks, prefix .. name, 'RIGHT', 'LEFT')
     if type(task) == 'string' then
-      scores[2 * (n - taken) - 1] = tokens() -- the newest first: so ZADD finds each place at once
-      scores[2 * (n - taken)] = name
       taken = taken + 1
       out[at + taken] = task
-    else
-      if number > begun then run(begun, token + taken - (number - begun), number - begun) end
-      begun = number + 1
+    else -- a key that somebody wrote by hand costs its number, and strands nothing
+      spared('LMOVE', tasks, prefix .. name, 'RIGHT', 'LEFT')
+      redis.call('ZREM', mine, name)
+      if i > begun + 1 then run(from + begun, token + begun, i - 1 - begun) end
+      begun = i
     end
   end
-  if taken > 0 then
-    local length = tonumber(scores[2 * (n - taken) + 2]) + 1 - begun
-    if length > 0 then run(begun, token + taken - length, length) end
-    redis.call('ZADD', mine, unpack(scores, 2 * (n - taken) + 1, 2 * n))
-  end
+  if n > begun then run(from + begun, token + begun, n - begun) end
   n = taken
 end
 if waiting > n then

@@ -12,8 +12,9 @@ if redis.call('HEXISTS', q .. ':workers', m) == 0 then
   return {err = 'FENCED this membership is no longer in the queue'}
 end
 persistent()
+local held = redis.call('ZCARD', q .. ':processes:' .. m)
 local share = redis.call('HGET', shares, m)
 redis.call('HDEL', shares, '') -- lets the next write pass on a full Redis
 if share then redis.call('HSET', shares, m, ARGV[4] .. string.match(share, '^%d+(.*)$')) end
 rouse()
-return redis.call('ZCARD', q .. ':processes:' .. m)
+return held

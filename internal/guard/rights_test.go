@@ -1,0 +1,90 @@
+package guard
+
+import (
+	"go/ast"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// What a user need not have. Each use of them passes over a refusal.
+var tolerated = []string{
+	"INFO",   // settle then publishes each end, sweep sees no new run id, Check does not know whether keys are evicted
+	"PUBSUB", // a worker without it is neither watched nor a watcher: its queues are Strict
+	"CLIENT", // the number of the database is taken to be 0
+}
+
+var (
+	comments = regexp.MustCompile(`(?m)--.*$`)
+	literal  = regexp.MustCompile(`\(\s*'([A-Z]+)'`)          // of a call by whatever name: redis.call, pcall, spared
+	unnamed  = regexp.MustCompile(`redis\.p?call\(\s*[^'\s]`) // a command that is not named where it is called
+)
+
+// scenario 111: check.lua tries every command that the scripts name or that Go sends, but for those
+// that are tolerated.
+func TestCheckTriesEveryCommand(t *testing.T) {
+	used := map[string]string{}
+	files, err := filepath.Glob("../../worqr/lua/*.lua")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scripts: %v, %v", files, err)
+	}
+	tried := map[string]bool{}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, name := comments.ReplaceAllString(string(source), ""), filepath.Base(file)
+		if name == "check.lua" {
+			for _, found := range regexp.MustCompile(`\{'([A-Z]+)'`).FindAllStringSubmatch(text, -1) {
+				tried[found[1]] = true
+			}
+			continue
+		}
+		for _, found := range literal.FindAllStringSubmatch(text, -1) {
+			used[found[1]] = name
+		}
+		if calls := unnamed.FindAllString(text, -1); name == "lib.lua" && len(calls) != 2 || name != "lib.lua" && len(calls) > 0 {
+			t.Errorf("%s: %q: commands are named where they are called, but in spared", name, calls)
+		}
+		for _, word := range tolerated {
+			if strings.Contains(text, "redis.call('"+word+"'") && name != "watch.lua" { // which tries it by pcall before
+				t.Errorf("%s calls %s by redis.call, which raises a refusal that is tolerated", name, word)
+			}
+		}
+	}
+	for path, file := range library(t, "worqr") {
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			if s, ok := call.Fun.(*ast.SelectorExpr); !ok || s.Sel.Name != "read" || len(call.Args) < 2 {
+				return true
+			}
+			if lit, ok := call.Args[1].(*ast.BasicLit); ok {
+				if word, err := strconv.Unquote(lit.Value); err == nil {
+					used[word] = path
+				}
+			}
+			return true
+		})
+	}
+	if len(used) < 45 {
+		t.Fatalf("only %d commands are found", len(used))
+	}
+	for word, where := range used {
+		if !tried[word] && !slices.Contains(tolerated, word) {
+			t.Errorf("%s uses %s, which check.lua does not try", where, word)
+		}
+	}
+	for word := range tried {
+		if used[word] == "" && word != "PING" { // the pings of subscriptions
+			t.Errorf("check.lua tries %s, which nobody uses", word)
+		}
+	}
+}
