@@ -7,7 +7,7 @@ DIR ?=
 RUNS ?= 1000
 SEED ?=
 
-.PHONY: help demo test race faults bench bench-compare lint ci
+.PHONY: help demo test race faults bench bench-compare scripts lint ci
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -15,11 +15,11 @@ help: ## show this
 demo: ## four workers hash a tree of files; one is killed, one is frozen; nothing is lost (DIR=another tree)
 	@DIR="$(DIR)" $(GO) run ./examples/mesh
 
-# Two packages measure time: nothing runs beside them.
+# One package measures time: nothing runs beside it.
 test: ## every test, on a real Redis
 	@scripts/redis
-	$(GO) test -p 1 -timeout 20m ./worqr ./integration
-	$(GO) test -p 3 -timeout 20m $$($(GO) list ./... | grep -vE '^[^/]+/[^/]+/[^/]+/(worqr|integration)$$')
+	$(GO) test -timeout 20m ./integration
+	$(GO) test -p 3 -timeout 20m $$($(GO) list ./... | grep -vE '^[^/]+/[^/]+/[^/]+/integration$$')
 	cd bench && $(GO) test ./...
 	cd bench/adapter && $(GO) test ./...
 
@@ -41,6 +41,9 @@ bench: ## this library beside its peers, into docs/benchmarks (QUICK=1: the rati
 bench-compare: ## the Go benchmarks of this tree against those of another revision (BASE=revision)
 	@scripts/redis
 	@BASE="$(or $(BASE),HEAD)" scripts/bench-compare
+
+scripts: ## docs/scripts.json anew, after a change of worqr/lua
+	$(GO) test ./worqr -run 'TestTheScriptsFileIsCurrent$$' -count=1 -write-scripts
 
 lint: ## gofmt, vet, staticcheck, and that go.mod is tidy
 	@files=$$(gofmt -l . | grep -v '^\.cache/' || true); if [ -n "$$files" ]; then echo "not formatted:" $$files; exit 1; fi

@@ -18,7 +18,8 @@ type daemon struct {
 	seen int // runs that next has given out
 }
 
-// daemon starts a process of this mesh. What setup leaves open is filled: this server, this namespace, brisk times.
+// daemon starts a process of this mesh. What setup leaves open is filled: this server, this
+// namespace, brisk times.
 func (f *field) daemon(t testing.TB, s setup) *daemon {
 	t.Helper()
 	if s.URL == "" {
@@ -141,6 +142,22 @@ func (d *daemon) joined(t testing.TB, nth int) string {
 		return len(ids) >= nth
 	})
 	return ids[nth-1]
+}
+
+// joinedAfter waits for the join that follows that of a worker, and gives the id.
+func (d *daemon) joinedAfter(t testing.TB, worker string) string {
+	t.Helper()
+	next := ""
+	redistest.Eventually(t, soon, "a join after that of "+worker, func() bool {
+		ids := d.said("joined ")
+		i := slices.Index(ids, worker) + 1
+		if i == 0 || i == len(ids) {
+			return false
+		}
+		next = ids[i]
+		return true
+	})
+	return next
 }
 
 // finish orders a process to be finished and gives what Finish answered: "true <nil>" and so on.

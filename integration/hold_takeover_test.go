@@ -10,10 +10,11 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// scenario 97: ten processes hold 1,000 tasks, with the worker's defaults, and a witness from outside sees who holds what. One
-// after the other is killed by SIGKILL, at another phase of its beat, and replaced: 3 where takeover is Strict and 6 where it
-// is Fast, 20 with WORQR_LONG. Then two are stopped. From SIGKILL to held again, and from the return of the old handler to the
-// start of the new one at most so much time passes, and no two ever hold one task.
+// scenario 97: ten processes hold 1,000 tasks, with the worker's defaults, and a witness from
+// outside sees who holds what. One after the other is killed by SIGKILL, at another phase of its
+// beat, and replaced: 3 where takeover is Strict and 6 where it is Fast, 20 with WORQR_LONG. Then
+// two are stopped. From SIGKILL to held again, and from the return of the old handler to the start
+// of the new one at most so much time passes, and no two ever hold one task.
 func TestHoldsAreTakenOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
@@ -24,26 +25,16 @@ func TestHoldsAreTakenOver(t *testing.T) {
 	t.Run("Fast", func(t *testing.T) { testTakeover(t, worqr.Fast, fast) })
 }
 
-// bounds are what half of the takeovers after a SIGKILL, 99 of 100 of them, and 99 of 100 of the hand-overs may take.
+// bounds are what half of the takeovers after a SIGKILL, 99 of 100 of them, and 99 of 100 of the
+// hand-overs may take.
 type bounds struct{ half, most, handover time.Duration }
 
-// The bounds are for a machine that does not stall. When it did, the test is run again, twice at most.
 func testTakeover(t *testing.T, takeover worqr.Takeover, b bounds) {
-	const attempts = 3
-	random, machine := seeded(t), watchStalls(t)
-	for n := 1; ; n++ {
-		machine.since()
-		var over []string
-		t.Run(fmt.Sprint(n), func(t *testing.T) { over = b.over(t, takeOver(t, takeover, random)) })
-		stalls, worst := machine.since()
-		t.Logf("the machine stalled %d times, for %v at most", stalls, worst)
-		if len(over) == 0 || t.Failed() {
-			return
-		} else if stalls == 0 || n == attempts {
-			t.Fatal(over)
-		}
-		t.Logf("again: %v", over)
-	}
+	random := seeded(t)
+	watchMachine(t, 3).inTime(t, func(t *testing.T) (func(int) []string, bool) {
+		took := takeOver(t, takeover, random)
+		return func(times int) []string { return b.over(took, time.Duration(times)) }, false
+	})
 }
 
 // times are how long it took until a task was held again.
@@ -53,13 +44,11 @@ type times struct {
 }
 
 // over answers what took too long.
-func (b bounds) over(t testing.TB, took times) (over []string) {
-	t.Helper()
+func (b bounds) over(took times, by time.Duration) (over []string) {
 	compare := func(what string, list []time.Duration, half, most time.Duration) {
 		p50, p99, words := quantiles(list)
-		t.Logf("%s: %s", what, words)
-		if len(list) == 0 || p50 > half || p99 > most {
-			over = append(over, fmt.Sprintf("%s: p50 %v, p99 %v; want at most %v, %v", what, p50, p99, half, most))
+		if half, most = by*half, by*most; len(list) == 0 || p50 > half || p99 > most {
+			over = append(over, fmt.Sprintf("%s: %s; want p50 and p99 of %v and %v at most", what, words, half, most))
 		}
 	}
 	compare("from SIGKILL to held again", took.killed, b.half, b.most)
@@ -77,8 +66,9 @@ func takeOver(t *testing.T, takeover worqr.Takeover, random *rand.Rand) (took ti
 	pass(lapse) // whoever was started a moment ago is in doubt of others
 	killed := map[string]time.Duration{}
 	for range kills {
-		// A task that was begun just before a death is suspected of it. This is not about that: so some time passes, and one of
-		// the older half is the victim, as what came from the dead goes on to the newest.
+		// A task that was begun just before a death is suspected of it. This is not about that: so
+		// some time passes, and one of the older half is the victim, as what came from the dead
+		// goes on to the newest.
 		pass(2*time.Second + time.Duration(random.Int64N(int64(time.Second))))
 		victim := w.names()[random.IntN(processes/2)]
 		killed[victim] = w.kill(t, victim)
@@ -111,5 +101,9 @@ func takeOver(t *testing.T, takeover worqr.Takeover, random *rand.Rand) (took ti
 		t.Errorf("%d tasks were held again after a SIGKILL, want %d at least", len(took.killed), least)
 	}
 	took.rebalanced, took.drained = gaps(list, string(worqr.Rebalance)), gaps(list, string(worqr.Drain))
+	for _, list := range [][]time.Duration{took.killed, took.rebalanced, took.drained} {
+		_, _, words := quantiles(list)
+		t.Log(words)
+	}
 	return took
 }

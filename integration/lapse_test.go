@@ -8,8 +8,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// scenario 30, scenario 31, scenario 100: the order to finish waits in the frozen process, so that it is among the first
-// things that it does when it goes on.
+// scenario 30, scenario 31, scenario 100: the order to finish waits in the frozen process, so that
+// it is among the first things that it does when it goes on.
 func TestAFrozenWorkerHasLostItsTask(t *testing.T) {
 	t.Parallel()
 	f := newField(t)
@@ -33,15 +33,10 @@ func TestAFrozenWorkerHasLostItsTask(t *testing.T) {
 	if ended := a.await(t, "ended "+old.process+" "); !strings.HasSuffix(ended, " lapsed") {
 		t.Fatalf("the handler's context ended: %s; want lapsed", ended)
 	}
-	if id := a.await(t, "lapsed "); id != old.worker() {
-		t.Fatalf("OnLapse: %s, want %s", id, old.worker())
-	}
+	a.await(t, "lapsed "+old.worker())
 	c.mustFinish(t, late)
 
-	fresh := a.joined(t, 2)
-	if fresh == old.worker() {
-		t.Fatal("it came back under its old id")
-	}
+	fresh := a.joinedAfter(t, old.worker())
 	c.end(t)
 	f.enqueue(t, "t2")
 	next := a.nextIs(t, "t2")
@@ -62,14 +57,12 @@ func TestAHeartbeatDeletedByHand(t *testing.T) {
 	a := f.daemon(t, setup{Queue: queue, Do: "hold"})
 	old := a.nextIs(t, "t1")
 	f.count(t, "DEL", f.meshKey("worker:"+old.worker()))
-	if id := a.await(t, "lapsed "); id != old.worker() {
-		t.Fatalf("lapsed: %s, want %s", id, old.worker())
-	}
+	a.await(t, "lapsed "+old.worker())
 	if ended := a.await(t, "ended "+old.process+" "); !strings.HasSuffix(ended, " lapsed") {
 		t.Fatalf("the handler's context ended: %s; want lapsed", ended)
 	}
 	again := a.nextIs(t, "t1")
-	if again.worker() == old.worker() || again.worker() != a.joined(t, 2) {
+	if again.worker() == old.worker() || !slices.Contains(a.said("joined "), again.worker()) {
 		t.Fatalf("t1 runs under %s, before %s", again.worker(), old.worker())
 	}
 	f.awaitGone(t, old.worker())
@@ -81,8 +74,8 @@ func TestAHeartbeatDeletedByHand(t *testing.T) {
 	f.awaitClean(t)
 }
 
-// scenario 32: Fail of a live worker from elsewhere, once told, once cut off from Redis: then only its clock can stop it.
-// The peer is in no doubt, and sees at once that the heartbeat is gone.
+// scenario 32: Fail of a live worker from elsewhere, once told, once cut off from Redis: then only
+// its clock can stop it. The peer is in no doubt, and sees at once that the heartbeat is gone.
 func TestALiveWorkerIsFailedFromElsewhere(t *testing.T) {
 	for _, cutOff := range []bool{false, true} {
 		t.Run(map[bool]string{false: "told", true: "cut off"}[cutOff], func(t *testing.T) {
@@ -112,9 +105,7 @@ func TestALiveWorkerIsFailedFromElsewhere(t *testing.T) {
 				t.Fatalf("it held the task until %v, a peer ran it at %v", last, late.at)
 			}
 			proxy.Thaw()
-			if fresh := a.joined(t, 2); fresh == old.worker() {
-				t.Fatal("it came back under its old id")
-			}
+			a.joinedAfter(t, old.worker())
 			if late.worker() == old.worker() || late.token <= old.token {
 				t.Fatalf("%+v after %+v", late, old)
 			}

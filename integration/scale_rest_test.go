@@ -15,10 +15,11 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// A mesh of 100 workers at rest: each sends at most 2.5 commands per second, the same with 1 queue as with 50, and with
-// nothing in hand as with 1,000 processes. All four kinds are in one mesh, each behind a proxy that counts; each worker
-// has a client of its own, as a daemon has. One worker of the mesh watches the presence of all: that is every worker's share.
-// Not parallel: it counts over time.
+// A mesh of 100 workers at rest: each sends at most 2.5 commands per second, the same with 1 queue
+// as with 50, and with nothing in hand as with 1,000 processes. All four kinds are in one mesh,
+// each behind a proxy that counts; each worker has a client of its own, as a daemon has. One worker
+// of the mesh watches the presence of all: that is every worker's share. Not parallel: it counts
+// over time.
 func TestRestOf100Workers(t *testing.T) {
 	const each, window, most, same = 25, 5 * time.Second, 2.5, 1.2
 	server := redistest.Own(t)
@@ -42,23 +43,27 @@ func TestRestOf100Workers(t *testing.T) {
 	for _, r := range kinds {
 		r.awaitBeats(t, 5) // who has joined within the last lapse, of three beats, looks more often
 	}
-	// A machine that stands still for a moment has others watch meanwhile, and look again: that only adds, and is not rest.
-	var wrong []string
-	for range 3 {
-		for _, r := range kinds {
-			r.rate()
+	// A machine that stands still for a moment has others watch meanwhile, and look again: that
+	// only adds, and is not rest.
+	watchMachine(t, 1).inTime(t, func(t *testing.T) (wrong func(int) []string, _ bool) {
+		for range 3 {
+			for _, r := range kinds {
+				r.rate()
+			}
+			<-time.After(window) // a rate is a matter of time
+			if wrong = tooBusy(t, kinds, most, same); len(wrong(1)) == 0 {
+				break
+			}
 		}
-		<-time.After(window) // a rate is a matter of time
-		if wrong = tooBusy(t, kinds, most, same); len(wrong) == 0 {
-			return
-		}
-	}
-	t.Errorf("in none of three windows at rest; in the last one %s", strings.Join(wrong, "; "))
+		return wrong, false
+	})
 }
 
-// tooBusy tells what is wrong with the rates since the last time: above most, or of some kinds more than same times of others.
-func tooBusy(t testing.TB, kinds []*resting, most, same float64) (wrong []string) {
+// tooBusy compares the rates since the last time: none above most, and none more than same times
+// another.
+func tooBusy(t testing.TB, kinds []*resting, most, same float64) func(times int) []string {
 	var rates []float64
+	var lists []string
 	var watching, workers float64
 	for _, r := range kinds {
 		watching += r.called("watch")
@@ -69,14 +74,20 @@ func tooBusy(t testing.TB, kinds []*resting, most, same float64) (wrong []string
 		rate, list := r.rate()
 		rate += watching/workers - own
 		t.Logf("%s: %.2f commands per second and worker: %s", r.name, rate, list)
-		if rates = append(rates, rate); rate > most {
-			wrong = append(wrong, fmt.Sprintf("%s: %.2f commands per second and worker, want %.1f at most: %s", r.name, rate, most, list))
+		rates, lists = append(rates, rate), append(lists, list)
+	}
+	return func(times int) (wrong []string) {
+		most, same := most*float64(times), same*float64(times)
+		for i, r := range kinds {
+			if rates[i] > most {
+				wrong = append(wrong, fmt.Sprintf("%s: %.2f commands per second and worker, want %.1f at most: %s", r.name, rates[i], most, lists[i]))
+			}
 		}
+		if low, high := slices.Min(rates), slices.Max(rates); high > same*low {
+			wrong = append(wrong, fmt.Sprintf("the rates are %.2f to %.2f: want the same for all", low, high))
+		}
+		return wrong
 	}
-	if low, high := slices.Min(rates), slices.Max(rates); high > same*low {
-		wrong = append(wrong, fmt.Sprintf("the rates are %.2f to %.2f: want the same for all", low, high))
-	}
-	return wrong
 }
 
 // resting are workers of one kind.

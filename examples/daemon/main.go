@@ -1,10 +1,12 @@
-// Daemon is a program that works on queues until it is told to stop: a handler and a limit for each queue, and Run.
+// Daemon is a program that works on queues until it is told to stop: a handler and a limit for each
+// queue, and Run.
 //
 //	go run ./examples/daemon
 //	REDIS_URL=redis://127.0.0.1:6379 go run ./examples/daemon
 //
-// With REDIS_URL it runs until ^C, and `go run ./examples/producer` gives it work; start several, and they share it.
-// Without, it gives itself a few tasks in a Redis inside this program, and stops when they are done.
+// With REDIS_URL it runs until ^C, and `go run ./examples/producer` gives it work; start several,
+// and they share it. Without, it gives itself a few tasks in a Redis inside this program, and stops
+// when they are done.
 package main
 
 import (
@@ -22,7 +24,8 @@ import (
 )
 
 func main() {
-	// Run drains when this context ends: nothing new is taken, and what is in hand may end within Grace.
+	// Run drains when this context ends: nothing new is taken, and what is in hand may end within
+	// Grace.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := serve(ctx, stop); err != nil {
@@ -51,7 +54,10 @@ func serve(ctx context.Context, stop func()) error {
 		},
 		Grace: 5 * time.Second,
 		Hooks: worqr.Hooks{
-			OnSettle: func(*worqr.Process, string, error) {
+			OnSettle: func(_ *worqr.Process, result string, _ error) {
+				if result != "done" { // it went back, to be tried again
+					return
+				}
 				if n := finished.Add(1); own && n == int64(len(mails)+len(reports)) {
 					stop()
 				}
@@ -82,8 +88,9 @@ var (
 	reports = [][]byte{[]byte("march"), []byte("april")}
 )
 
-// send is a handler. Nil finishes the task; an error puts it back at the front of the queue, to be tried again. The
-// context ends when the task is cancelled, the worker stops, or it cannot be sure any more that the task is its own.
+// send is a handler. Nil finishes the task; an error puts it back at the front of the queue, to be
+// tried again. The context ends when the task is cancelled, the worker stops, or it cannot be sure
+// any more that the task is its own.
 func send(ctx context.Context, p *worqr.Process) error {
 	if err := work(ctx, 100*time.Millisecond); err != nil {
 		return err
@@ -96,8 +103,8 @@ func report(ctx context.Context, p *worqr.Process) error {
 	if err := work(ctx, 200*time.Millisecond); err != nil {
 		return err
 	}
-	// Whatever lies outside of the mesh can refuse a token that is lower than one it has seen: then no old owner of
-	// this task, however late, overwrites what a newer one wrote.
+	// Whatever lies outside of the mesh can refuse a token that is lower than one it has seen: then
+	// no old owner of this task, however late, overwrites what a newer one wrote.
 	fmt.Printf("report written: %s, token %d\n", p.Task(), p.Token())
 	return nil
 }

@@ -37,6 +37,7 @@ func holdUp(f *fleet, lasts time.Duration) (string, func()) {
 		return "", nil
 	}
 	f.do("CLIENT", "PAUSE", lasts.Milliseconds(), "ALL")
+	f.heldUp = stamp() + lasts
 	return fmt.Sprintf("Redis answers nothing for %v", lasts), nil
 }
 
@@ -63,17 +64,29 @@ func workerClock(f *fleet, _ time.Duration) (string, func()) {
 	return fmt.Sprintf("the wall clock of %s is off by %s", w.name, by), nil
 }
 
-// serverClock steps the clock of Redis: back by little only, as what is delayed until then waits longer by so much, and
-// not soon again, as a step there and back between two looks at it is not seen.
+// serverClock steps the clock of Redis, on or back by little.
 func serverClock(f *fleet, _ time.Duration) (string, func()) {
-	if f.server.clock == nil || f.paused || f.stepped != 0 && stamp()-f.stepped < 3*f.timing.Lapse {
+	return f.stepClock(10*time.Minute, time.Second, 300*time.Millisecond, -300*time.Millisecond, -time.Second)
+}
+
+// serverBack steps the clock of Redis back by much more than anything that is stored may lie ahead.
+func serverBack(f *fleet, _ time.Duration) (string, func()) {
+	return f.stepClock(-10*time.Second, -time.Minute, -time.Hour)
+}
+
+func (f *fleet) stepClock(by ...time.Duration) (string, func()) {
+	if f.server.clock == nil || f.paused || f.steppedLately() || stamp() < f.heldUp { // it ends by the clock
 		return "", nil
 	}
-	by := []time.Duration{10 * time.Minute, time.Second, 300 * time.Millisecond, -300 * time.Millisecond, -time.Second}[f.random.IntN(5)]
-	f.server.step(f, by)
+	step := by[f.random.IntN(len(by))]
+	f.server.step(f, step)
 	f.stepped = stamp()
-	return fmt.Sprintf("the wall clock of Redis steps by %v", by), nil
+	return fmt.Sprintf("the wall clock of Redis steps by %v", step), nil
 }
+
+// steppedLately reports whether it is too soon for another step of Redis's clock: one there and
+// back between two looks at it is not seen.
+func (f *fleet) steppedLately() bool { return f.stepped != 0 && stamp()-f.stepped < 3*f.timing.Lapse }
 
 func add(f *fleet, _ time.Duration) (string, func()) {
 	if w := f.spawn(); w != nil {
@@ -177,7 +190,8 @@ func change(f *fleet, _ time.Duration) (string, func()) {
 	return "change what is to be held", nil
 }
 
-// again cancels a task and adds it again at once: it must not be started before its holder has stopped.
+// again cancels a task and adds it again at once: it must not be started before its holder has
+// stopped.
 func again(f *fleet, _ time.Duration) (string, func()) {
 	if f.paused {
 		return "", nil

@@ -13,8 +13,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// kind is a kind of fault. Its function brings it over the mesh, and says what it did and what ends it: nil for what ends
-// of itself, or never. It answers "" when there is nobody to strike.
+// kind is a kind of fault. Its function brings it over the mesh, and says what it did and what ends
+// it: nil for what ends of itself, or never. It answers "" when there is nobody to strike.
 type kind struct {
 	name   string
 	weight int
@@ -24,6 +24,7 @@ type kind struct {
 var kinds = []kind{
 	{"kill", 6, kill},
 	{"freeze", 6, freeze},
+	{"flap", 3, flap},
 	{"point", 8, point},
 	{"cut", 5, cut},
 	{"refuse", 2, refuse},
@@ -38,6 +39,8 @@ var kinds = []kind{
 	{"restart", 2, restart},
 	{"worker clock", 3, workerClock},
 	{"server clock", 2, serverClock},
+	{"server back", 2, serverBack},
+	{"demote", 4, demote},
 	{"add", 3, add},
 	{"stop", 5, stop},
 	{"drain", 2, drain},
@@ -48,19 +51,30 @@ var kinds = []kind{
 	{"fail", 2, failByHand},
 }
 
-// chosen are the kinds that WORQR_FAULT_KINDS names.
+// chosen are the kinds that WORQR_FAULT_KINDS leaves.
 func chosen() []kind {
 	names := os.Getenv("WORQR_FAULT_KINDS")
 	if names == "" {
 		return kinds
 	}
+	without := strings.HasPrefix(names, "-")
 	var list []kind
+	if without {
+		list = slices.Clone(kinds)
+	}
 	for name := range strings.SplitSeq(names, ",") {
+		name, not := strings.CutPrefix(name, "-")
 		i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
-		if i < 0 {
+		switch {
+		case i < 0:
 			panic("WORQR_FAULT_KINDS: there is no kind " + name)
+		case not != without:
+			panic("WORQR_FAULT_KINDS: a minus stands before all names or before none")
+		case without:
+			list = slices.DeleteFunc(list, func(k kind) bool { return k.name == name })
+		default:
+			list = append(list, kinds[i])
 		}
-		list = append(list, kinds[i])
 	}
 	return list
 }
@@ -87,6 +101,32 @@ func freeze(f *fleet, _ time.Duration) (string, func()) {
 	w.Freeze(f)
 	w.frozen = true
 	return "freeze " + w.name, func() { f.thaw(w) }
+}
+
+// flap has a worker stand still for longer than its lapse, run for less, and so on, as the host of
+// one does that swaps.
+func flap(f *fleet, _ time.Duration) (string, func()) {
+	able := func(w *worker) bool { return active(w) && !w.doomed }
+	w, times := f.some(able), 2+f.random.IntN(3)
+	if w == nil {
+		return "", nil
+	}
+	var stand func(left int)
+	stand = func(left int) {
+		if !able(w) {
+			return
+		}
+		w.Freeze(f)
+		w.frozen = true
+		f.later(stamp()+f.timing.Lapse*11/10, func() {
+			f.thaw(w)
+			if left > 1 {
+				f.later(stamp()+f.timing.Lapse*4/10, func() { stand(left - 1) })
+			}
+		})
+	}
+	stand(times)
+	return fmt.Sprintf("%s stands still %d times", w.name, times), nil
 }
 
 // thaw lets a worker go on, if it stands still.

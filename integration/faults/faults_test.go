@@ -39,11 +39,12 @@ type tally struct {
 	least                  float64 // between a deadline and the next begin, as a part of the margin
 	any                    bool
 	heals, slowest         time.Duration
+	struck                 map[string]int // how often each kind of fault did
 }
 
 func faults(t *testing.T, runs int, seed uint64) {
 	fmt.Printf("faults: %d runs, seed %d: WORQR_FAULT_SEED=%d repeats these faults\n", runs, seed, seed)
-	all := &tally{want: runs, began: stamp()}
+	all := &tally{want: runs, began: stamp(), struck: map[string]int{}}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -70,6 +71,7 @@ func faults(t *testing.T, runs int, seed uint64) {
 	close(stop)
 	<-stopped
 	fmt.Println(all)
+	fmt.Println("faults that struck:", all.struck)
 	fmt.Printf("runs %d, overlaps %d, lost %d, seed %d\n", all.runs, all.overlaps, all.lost, seed)
 	if all.runs < runs {
 		t.Errorf("%d runs of %d", all.runs, runs)
@@ -117,6 +119,10 @@ func (a *tally) add(f *fleet, r result, took time.Duration) {
 		a.any, a.least = true, least
 	}
 	j.lapses, j.quick, j.planned = 0, 0, 0
+	for name, n := range f.struck {
+		a.struck[name] += n
+	}
+	clear(f.struck)
 	a.heals += took
 	a.slowest = max(a.slowest, took)
 }

@@ -15,8 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/worqr/worqr-go/internal/redistest"
 	"github.com/worqr/worqr-go/internal/witness"
 	"github.com/worqr/worqr-go/worqr"
@@ -30,7 +28,8 @@ const (
 	soon = 45 * time.Second
 )
 
-// fleet is one mesh with its faults: a server and a witness of its own, workers in processes, tasks that they hold.
+// fleet is one mesh with its faults: a server and a witness of its own, workers in processes, tasks
+// that they hold.
 type fleet struct {
 	testing.TB
 	name, namespace     string
@@ -39,7 +38,9 @@ type fleet struct {
 	liar                bool
 	groupRate, moveRate float64
 	server              *server
-	mesh                *worqr.Mesh // beside the faults
+	spare               *server          // its replica; nil in one mesh of two
+	beside              *redistest.Proxy // of mesh: it leads to the primary
+	mesh                *worqr.Mesh      // beside the faults
 	witness             *witness.Witness
 	address             string
 	ways                [mostWorkers]*way
@@ -51,11 +52,13 @@ type fleet struct {
 	removed []string  // that were cancelled, and may be added again
 	queues  []string
 	broken  map[string]int // how often a feed did
+	struck  map[string]int // how often a kind of fault did, in the present run
 	pending bool           // they were changed, and the mesh does not know it yet
 	made    int            // tasks ever
 	paused  bool           // the server answers nothing
 	killed  bool
-	stepped time.Duration
+	stepped time.Duration // when the clock did
+	heldUp  time.Duration // until when the server answers nothing
 
 	run, over int           // the present one, and the last that all were told is over
 	began     time.Duration // of the present run
@@ -81,15 +84,15 @@ type worker struct {
 
 func newFleet(t testing.TB, name string, seed uint64, liar bool) *fleet {
 	t.Helper()
-	random := rand.New(rand.NewPCG(seed, 1))
+	random, library := rand.New(rand.NewPCG(seed, 1)), buildClock(t)
 	lapse := []time.Duration{300, 400, 500, 600, 800, 1000}[random.IntN(6)] * time.Millisecond
 	f := &fleet{
-		TB: t, name: name, namespace: fmt.Sprintf("faults-%x", rand.Uint64()), random: random, server: newServer(t), liar: liar,
+		TB: t, name: name, namespace: fmt.Sprintf("faults-%x", rand.Uint64()), random: random, server: newServer(t, library), liar: liar,
 		timing: timing{
 			Lapse: lapse, Beat: lapse / time.Duration(3+random.IntN(2)), Sweep: lapse / time.Duration(2+random.IntN(4)),
 			Settle: lapse / time.Duration(1+random.IntN(3)),
 		},
-		queues: []string{"feeds", "feeds/hd", "cameras"}[:1+random.IntN(3)], broken: map[string]int{},
+		queues: []string{"feeds", "feeds/hd", "cameras"}[:1+random.IntN(3)], broken: map[string]int{}, struck: map[string]int{},
 		witness: witness.New(witness.Config{Every: told, Keep: 200}),
 	}
 	f.groupRate, f.moveRate = f.rate(), []float64{0, 10, 30}[f.random.IntN(3)]
@@ -111,7 +114,11 @@ func newFleet(t testing.TB, name string, seed uint64, liar bool) *fleet {
 			t.Error(err)
 		}
 	})
-	f.mesh, err = worqr.Open(t.Context(), f.server.URL(), worqr.Config{Namespace: f.namespace})
+	if f.random.IntN(2) == 0 {
+		f.follow(library)
+	}
+	f.beside = redistest.NewProxy(t, f.server.URL())
+	f.mesh, err = worqr.Open(t.Context(), f.beside.URL(), worqr.Config{Namespace: f.namespace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +198,8 @@ func (w *worker) ended() bool {
 	}
 }
 
-// reconcile makes the mesh know which tasks are to be held. Redis may not answer now: it is tried again.
+// reconcile makes the mesh know which tasks are to be held. Redis may not answer now: it is tried
+// again.
 func (f *fleet) reconcile(limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -235,17 +243,8 @@ func alive(w *worker) bool { return !w.ended() }
 
 func active(w *worker) bool { return !w.frozen && !w.leaving && !w.ended() }
 
-// do sends one command over a connection of its own: those before may be gone.
+// do sends one command to the primary.
 func (f *fleet) do(command string, args ...any) any {
 	f.Helper()
-	conn, err := redis.DialURL(f.server.URL(), redis.DialReadTimeout(soon))
-	if err != nil {
-		f.Fatal(err)
-	}
-	defer conn.Close()
-	reply, err := conn.Do(command, args...)
-	if err != nil {
-		f.Fatalf("%s %v: %v", command, args, err)
-	}
-	return reply
+	return f.on(f.server, command, args...)
 }

@@ -23,7 +23,8 @@ func (f *fleet) upTo(d time.Duration) time.Duration {
 	return time.Duration(f.random.Int64N(int64(d) + 1))
 }
 
-// suffer brings one to four faults over the mesh, each at a time and for a time of its own, and heals it.
+// suffer brings one to four faults over the mesh, each at a time and for a time of its own, and
+// heals it.
 func (f *fleet) suffer() {
 	f.run++
 	f.began, f.past, f.soons = stamp(), nil, nil
@@ -43,6 +44,7 @@ func (f *fleet) suffer() {
 			if what == "" {
 				return
 			}
+			f.struck[k.name]++
 			f.note("%s: %s, for %v", k.name, what, lasts.Round(time.Millisecond))
 			if heal != nil {
 				f.later(stamp()+lasts, func() {
@@ -130,7 +132,8 @@ func (f *fleet) staying() int {
 	return n
 }
 
-// buryEnded takes out those that have ended, and answers how many. They were told to, or something is wrong.
+// buryEnded takes out those that have ended, and answers how many. They were told to, or something
+// is wrong.
 func (f *fleet) buryEnded() int {
 	f.Helper()
 	n := 0

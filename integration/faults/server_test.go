@@ -20,7 +20,8 @@ type server struct {
 	shift time.Duration
 }
 
-// shifted is preloaded into the server. It reads the file at each call: a server of a test has time for that.
+// shifted is preloaded into the server. It reads the file at each call: a server of a test has time
+// for that.
 const shifted = `#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -82,12 +83,13 @@ func buildClock(t testing.TB) string {
 	return library
 }
 
-// stored has the server keep all that it has answered, over a kill: it is written before the answer is.
-var stored = []string{"--appendonly", "yes", "--appendfsync", "no"}
+// stored has the server keep all that it has answered, over a kill: it is written before the answer
+// is. A replica gets all at once.
+var stored = []string{"--appendonly", "yes", "--appendfsync", "no", "--repl-diskless-sync-delay", "0"}
 
-func newServer(t testing.TB) *server {
+// newServer starts one with the library that buildClock has made.
+func newServer(t testing.TB, library string) *server {
 	t.Helper()
-	library := buildClock(t)
 	if library == "" {
 		return &server{Server: redistest.Own(t, stored...)}
 	}

@@ -55,6 +55,7 @@ type handle struct {
 	real   *worqr.Process
 	model  *process
 	host   *host
+	late   bool // it was first asked for when its worker had ended: no hook is called any more
 	unsure bool // the reply that it was dropped was lost; the second one says only that it is gone
 }
 
@@ -75,7 +76,8 @@ func newFleet(t *rapid.T, w world, seen *tally) *fleet {
 	return f
 }
 
-// run runs a sequence. It begins with two workers on the same queues, so that the first steps have something to do.
+// run runs a sequence. It begins with two workers on the same queues, so that the first steps have
+// something to do.
 func (f *fleet) run(sequence []step) {
 	f.check("an empty mesh")
 	for i := range 2 {
@@ -104,7 +106,8 @@ func (f *fleet) did(format string, args ...any) {
 	f.t.Logf(format, args...)
 }
 
-// fatalf fails the sequence; unless the machine stood still for longer than a short lease lasts, which says nothing.
+// fatalf fails the sequence; unless the machine stood still for longer than a short lease lasts,
+// which says nothing.
 func (f *fleet) fatalf(format string, args ...any) {
 	if !f.world.virtual && f.world.mortal && f.lost() != nil {
 		f.tally.add(void, 1)

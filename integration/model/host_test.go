@@ -31,6 +31,8 @@ type host struct {
 	mu      sync.Mutex
 	settled map[string][]settled // what OnSettle told of each process
 	reasons []error              // why it lapsed, each time
+
+	lapses int
 }
 
 type settled struct {
@@ -118,8 +120,8 @@ func (f *fleet) register(h *host) {
 	f.lives[h.life] = h
 }
 
-// die cuts the network of a host for good. What a dead process does no more ends here too, in the background: without a
-// network it tells nobody.
+// die cuts the network of a host for good. What a dead process does no more ends here too, in the
+// background: without a network it tells nobody.
 func (f *fleet) die(h *host) {
 	h.net.set(refusing)
 	h.gone = true
@@ -135,7 +137,8 @@ func (f *fleet) retire(h *host) {
 	})
 }
 
-// rejoined waits until a worker that has lost its heartbeat is there again, under a new id, with all its queues.
+// rejoined waits until a worker that has lost its heartbeat is there again, under a new id, with
+// all its queues.
 func (f *fleet) rejoined(h *host, died time.Time) {
 	old, serves := h.life, h.life.serves
 	f.until(soon, h.name+" has joined again and serves what it served", func() bool {
@@ -161,6 +164,12 @@ func (f *fleet) rejoined(h *host, died time.Time) {
 		f.fatalf("%s was told of %d lapses: %v; want one", h.name, len(h.reasons), h.reasons)
 	}
 	h.reasons = nil
+	h.lapses++
+	if dead := f.dead(); h.lapses > 1 && len(dead) > 0 && len(f.running()) > 1 {
+		f.did("it has rested, and its peers reclaim the dead")
+		f.buried(dead)
+		f.reclaimed(dead)
+	}
 }
 
 // close ends all that still runs.
@@ -175,7 +184,8 @@ func (f *fleet) close() {
 	f.world.close()
 }
 
-// lost tells of a worker that has lapsed by itself, which happens when the machine stands still for longer than a lease.
+// lost tells of a worker that has lapsed by itself, which happens when the machine stands still for
+// longer than a lease.
 func (f *fleet) lost() error {
 	for _, h := range f.all {
 		h.mu.Lock()

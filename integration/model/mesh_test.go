@@ -7,8 +7,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// mesh is the plain model: what the mesh is to be after each verb, without Redis, goroutines or concurrency. Its verbs
-// change it and answer what the real ones have to answer.
+// mesh is the plain model: what the mesh is to be after each verb, without Redis, goroutines or
+// concurrency. Its verbs change it and answer what the real ones have to answer.
 type mesh struct {
 	names  []string // of all queues that a sequence uses
 	queues map[string]*queue
@@ -37,7 +37,8 @@ type life struct {
 
 func (l *life) dead() bool { return !l.died.IsZero() }
 
-// process is a task in a worker's hands, and for its handle's sake it is kept when it is there no more.
+// process is a task in a worker's hands, and for its handle's sake it is kept when it is there no
+// more.
 type process struct {
 	queue *queue
 	life  *life
@@ -142,7 +143,7 @@ func (p *process) stop(where string) error {
 func (p *process) putBack(where string) {
 	q := p.queue
 	p.leaveHand()
-	p.result = "done"
+	p.result = returned
 	switch {
 	case p.dropped():
 		p.result = "dropped"
@@ -197,7 +198,7 @@ func (m *mesh) stopWork(l *life, q *queue) {
 	for _, p := range slices.Backward(q.held(l)) {
 		p.end(worqr.ErrStopping)
 		p.putBack(front)
-		p.asked, p.result = returned, "done" // dropped or not: the worker is not told
+		p.asked, p.result = returned, returned // dropped or not: the worker is not told
 	}
 	delete(l.serves, q.name)
 }

@@ -65,8 +65,8 @@ func (f *fleet) sameWorkers(s *sight) {
 	}
 }
 
-// sameBeat compares whether a worker has a heartbeat. Between the least and the most that the last beat of a dead one can
-// last, the model does not know.
+// sameBeat compares whether a worker has a heartbeat. Between the least and the most that the last
+// beat of a dead one can last, the model does not know.
 func (f *fleet) sameBeat(l *life, beats bool) {
 	lapse, beat := f.world.worker.Lapse, f.world.worker.Beat
 	age := f.world.now().Sub(l.died)
@@ -122,8 +122,8 @@ func describe(list []*process) string {
 	return b.String()
 }
 
-// sameHandle compares what a holder sees of a process: why its context ended, that the worker finds it as long as it is
-// in hand, and what the hook was told.
+// sameHandle compares what a holder sees of a process: why its context ended, that the worker finds
+// it as long as it is in hand, and what the hook was told.
 func (f *fleet) sameHandle(h *handle) {
 	if h.host.gone {
 		return
@@ -136,6 +136,9 @@ func (f *fleet) sameHandle(h *handle) {
 	if found := h.host.worker.Process(p.id); held != (found == h.real) || !held && found != nil {
 		f.fatalf("%s finds process %s: %v; it has it in hand: %v", h.host.name, p.id, found != nil, held)
 	}
+	if h.late {
+		return
+	}
 	f.until(soon, "the hook is told of the end of "+p.id, func() bool { return p.asked == "" || len(h.told()) > 0 })
 	told := h.told()
 	if p.asked == "" {
@@ -144,7 +147,7 @@ func (f *fleet) sameHandle(h *handle) {
 		}
 		return
 	}
-	if h.unsure && len(told) == 1 && told[0].result == "done" {
+	if h.unsure && len(told) == 1 && told[0].result == returned {
 		told[0].result = p.result
 	}
 	if len(told) != 1 || told[0].result != p.result || !same(told[0].err, p.over) {
@@ -152,7 +155,8 @@ func (f *fleet) sameHandle(h *handle) {
 	}
 }
 
-// drain ends a sequence: what is left is reclaimed and finished in its order, everybody leaves, and nothing stays.
+// drain ends a sequence: what is left is reclaimed and finished in its order, everybody leaves, and
+// nothing stays.
 func (f *fleet) drain() {
 	if len(f.running()) == 0 {
 		f.startAnother(step{})

@@ -39,8 +39,8 @@ func (f *fleet) enqueue(s step) {
 	q.listed = true // it was noted before its tasks were sent
 }
 
-// take takes up to three tasks, one by one, where there are some; now and then for a worker that does not serve the
-// queue, or from an empty one.
+// take takes up to three tasks, one by one, where there are some; now and then for a worker that
+// does not serve the queue, or from an empty one.
 func (f *fleet) take(s step) {
 	type place struct {
 		h *host
@@ -158,6 +158,7 @@ func (f *fleet) settleAgain(s step) {
 // settle asks for an outcome and compares the answer.
 func (f *fleet) settle(h *handle, outcome string) {
 	f.did("%s: %s %q of %q", h.host.name, outcome, h.model.task, h.model.queue.name)
+	h.late = h.late || h.model.asked == "" && !h.host.running()
 	ctx, cancel := f.within()
 	defer cancel()
 	if outcome == finish {

@@ -2,7 +2,8 @@ package simulator
 
 import "slices"
 
-// drain ends everybody, lets late copies arrive or get lost, and has one healthy peer clean up and do what is left.
+// drain ends everybody, lets late copies arrive or get lost, and has one healthy peer clean up and
+// do what is left.
 func (w *world) drain() {
 	for _, a := range slices.Clone(w.actors) {
 		w.kill(a)
@@ -35,7 +36,7 @@ func (w *world) drain() {
 // cleanUp is what one healthy worker does about a mesh of dead ones.
 func (w *world) cleanUp(a *actor) {
 	k := &worker{w: w, name: "janitor", id: "janitor", alive: true, members: map[string]*member{}, left: map[string]bool{}}
-	a.call("join", "", nil, k.id, lapse, "1")
+	a.call("join", "", nil, k.id, lapse, "1", "")
 	for round := 0; ; round++ {
 		var dead []string
 		for id := range w.state.registered {
@@ -98,8 +99,8 @@ func (w *world) workOff(a *actor, k *worker, queue string) {
 	k.close(a, m)
 }
 
-// finally checks that nothing is left: no task that was not finished, cancelled or deleted, and no key but the list of
-// queues, the mesh, and tokens and marks that have an end.
+// finally checks that nothing is left: no task that was not finished, cancelled or deleted, and no
+// key but the list of queues, the mesh, and tokens and marks that have an end.
 func (w *world) finally() {
 	s := w.state
 	if len(s.registered)+len(s.beating)+len(s.workmap)+len(s.info) > 0 {

@@ -182,18 +182,22 @@ func (s *step) mark() error {
 	if gone := minus(s.before, s.after); len(gone) > 0 {
 		return fmt.Errorf("processes have gone: %v", gone)
 	}
-	if len(s.reply.words) != 2 {
+	cancel, answered := s.command.script == "cancel", len(s.reply.words)
+	if !cancel && answered != 2 || cancel && (answered < 3 || answered%2 != 1) {
 		return fmt.Errorf("it answered %v", s.reply)
 	}
 	removed, token := integer(s.reply.words[0]), integer(s.reply.words[1])
 	task, mark := "", "*"
 	last := s.books.wiped
 	since := integer(s.command.args[len(s.command.args)-1])
-	if s.command.script == "cancel" {
+	if cancel {
 		task = s.command.args[0]
 		mark, last = fingerprint(task), s.books.marks[task]
 	}
 	if last > since { // it has run, or a later one has
+		if cancel && !slices.Equal(s.reply.words[2:], []string{"0"}) {
+			return fmt.Errorf("a second copy answered %v", s.reply.words)
+		}
 		if removed != 0 || token != last || !s.before.equal(s.after) {
 			return fmt.Errorf("a second copy answered %v and did something", s.reply.words)
 		}
@@ -227,7 +231,33 @@ func (s *step) mark() error {
 	if !maps.Equal(s.before.idle, s.after.idle) {
 		return errors.New("it changed who is idle")
 	}
+	if cancel {
+		if err := s.named(task, s.reply.words[2:]); err != nil {
+			return err
+		}
+	}
 	return s.tasksAre(want)
+}
+
+// named checks that a cancel names every copy that was in hand, with its token.
+func (s *step) named(task string, words []string) error {
+	var want, got []string
+	for _, held := range s.before.held {
+		for _, h := range held {
+			if s.before.task(h.process) == task {
+				want = append(want, h.process+" "+strconv.FormatInt(h.token, 10))
+			}
+		}
+	}
+	for i := 1; i+1 < len(words); i += 2 {
+		got = append(got, words[i]+" "+words[i+1])
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if words[0] != "1" || !slices.Equal(want, got) {
+		return fmt.Errorf("it named %v, in hand were %v", words, want)
+	}
+	return nil
 }
 
 func integer(s string) int64 {

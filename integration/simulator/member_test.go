@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// take brings up to count tasks. Numbers whose take was not answered are asked for again, as many as before.
+// take brings up to count tasks. Numbers whose take was not answered are asked for again, as many
+// as before.
 func (m *member) take(a *actor, count int64, park bool) {
 	for {
 		repeat := m.pending > 0
@@ -59,7 +60,8 @@ func (m *member) take(a *actor, count int64, park bool) {
 	}
 }
 
-// giveBack returns what a take brought, as if it had never been taken. It is tried also after the end of the life.
+// giveBack returns what a take brought, as if it had never been taken. It is tried also after the
+// end of the life.
 func (m *member) giveBack(a *actor, list []*handled) {
 	over := a.over
 	a.over = nil
@@ -113,8 +115,8 @@ func (m *member) look(a *actor) {
 	m.compare(a)
 }
 
-// compare puts back what Redis lists and this member does not know. That Redis lacks something is checked after every
-// command already.
+// compare puts back what Redis lists and this member does not know. That Redis lacks something is
+// checked after every command already.
 func (m *member) compare(a *actor) {
 	r, _, known := a.call("held", m.queue, nil, m.id, "0", "500", "")
 	if !known {
@@ -135,7 +137,8 @@ func (m *member) compare(a *actor) {
 	}
 }
 
-// settles sends outcomes, one batch at a time, each until it is answered or its membership has ended.
+// settles sends outcomes, one batch at a time, each until it is answered or its membership has
+// ended.
 func (k *worker) settles(a *actor) {
 	for {
 		a.over = nil
@@ -166,7 +169,7 @@ func (k *worker) batch() (*member, []*handled) {
 		if p := m.inHand[n]; p != nil && p.asked == "" && k.w.chance(0.7) {
 			p.asked = pick(k.w, []string{"finish", "finish", "finish", "front", "back"})
 			if p.cancelled && k.w.chance(0.5) {
-				p.asked = "finish"
+				p.asked = "cancel"
 			}
 			batch = append(batch, p)
 		}

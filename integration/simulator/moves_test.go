@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// putback checks what went back from returning memberships, the newest first, and answers the list that should wait now.
+// putback checks what went back from returning memberships, the newest first, and answers the list
+// that should wait now.
 func (s *step) putback(budget int, fenced string) (want []string, back, dropped int, err error) {
 	gone := minus(s.before, s.after)
 	var due []process
@@ -142,7 +143,8 @@ func (s *step) take() error {
 	return errors.Join(s.tasksAre(want), s.afterTake(m, back, park && n < int(last-from+1)))
 }
 
-// afterTake checks who is idle now: one was woken for each task that came back, and one for what is left.
+// afterTake checks who is idle now: one was woken for each task that came back, and one for what is
+// left.
 func (s *step) afterTake(m string, back int, parks bool) error {
 	parked := parks && len(s.after.tasks) == 0
 	if s.after.idle[m] != parked {
@@ -165,7 +167,8 @@ func (s *step) afterTake(m string, back int, parks bool) error {
 	return s.left(left)
 }
 
-// inOrder checks that a task that came back is taken before the younger ones of the membership that held it.
+// inOrder checks that a task that came back is taken before the younger ones of the membership that
+// held it.
 func (s *step) inOrder(task string, waiting []string) error {
 	p, back := s.books.order[task]
 	delete(s.books.order, task)
@@ -218,6 +221,8 @@ func (s *step) settle() error {
 			}
 			s.books.done[p.id] = true
 			s.books.finished[p.task]++
+		case outcome == "cancel" && told == "done" && s.books.ended(p.task, token):
+			s.books.drop(p.task, token)
 		case s.books.ended(p.task, token):
 			if told != "dropped" {
 				return fmt.Errorf("process %s was cancelled, and is put back: %s", p.id, told)

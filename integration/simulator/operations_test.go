@@ -17,11 +17,11 @@ type operation struct {
 	act     func(s *stage)
 }
 
-// Commands that a worker sends all the time.
+// Commands that a worker sends all the time, and INFO with each dial.
 var (
-	background = []string{"beat", "PING", "CLIENT", "SUBSCRIBE", "UNSUBSCRIBE"}
+	background = []string{"beat", "PING", "INFO", "CLIENT", "SUBSCRIBE", "UNSUBSCRIBE"}
 	quiet      = append(slices.Clone(background), "look", "sweep")
-	pings      = []string{"PING"}
+	pings      = []string{"PING", "INFO"}
 )
 
 var operations = []operation{

@@ -52,15 +52,15 @@ func (w *world) supervises(a *actor) {
 	}
 }
 
-// buries finds a worker without a heartbeat and returns what it holds. That the worker itself has stopped before is the
-// judge's business (package heartbeat): here it is known.
+// buries finds a worker without a heartbeat and returns what it holds. That the worker itself has
+// stopped before is the judge's business (package heartbeat): here it is known.
 func (a *actor) buries() {
 	r, _, known := a.call("sweep", "", nil, a.name, lapse, "0", "0", lapse)
 	if !known {
 		return
 	}
 	var dead []string
-	for row := range slices.Chunk(r.words[7:], 2) {
+	for row := range slices.Chunk(r.words[7:], 3) {
 		if !a.w.trusting[row[0]] {
 			dead = append(dead, row[0])
 		}
@@ -120,8 +120,8 @@ func (a *actor) notes() string {
 	return strings.Replace(list[0], "(nil)", "0", 1)
 }
 
-// tidy drops old marks, and the queue from the list when it is empty and unserved. notes and noted are the same number,
-// as Redis told it and as this schedule counts.
+// tidy drops old marks, and the queue from the list when it is empty and unserved. notes and noted
+// are the same number, as Redis told it and as this schedule counts.
 func (a *actor) tidy(queue string, r roll, notes string, noted int) bool {
 	if r.marks == 0 && (r.waiting > 0 || len(r.members) > 0) {
 		return true

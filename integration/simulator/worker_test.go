@@ -7,8 +7,9 @@ import (
 	"strconv"
 )
 
-// worker behaves as package worqr's does, in as few lines as its commands need: one life after the other, in each the
-// memberships of its queues. Two coroutines share it, as takes and settles run side by side there.
+// worker behaves as package worqr's does, in as few lines as its commands need: one life after the
+// other, in each the memberships of its queues. Two coroutines share it, as takes and settles run
+// side by side there.
 type worker struct {
 	w            *world
 	name         string
@@ -70,7 +71,7 @@ func (k *worker) live(a *actor) {
 		k.members, k.left, k.rest = map[string]*member{}, map[string]bool{}, nil
 		a.over = nil
 		k.w.trusting[k.id] = true // a join is given up before the heartbeat of its first copy can end
-		r, _, known := a.call("join", "", nil, k.id, lapse, "1", "pid", "1")
+		r, _, known := a.call("join", "", nil, k.id, lapse, "1", "", "pid", "1")
 		if !known || r.refused != "" {
 			delete(k.w.trusting, k.id)
 			continue // given up for a new id
