@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/worqr/worqr-go/events"
+	"github.com/worqr/worqr-go/internal/redistest"
 	"github.com/worqr/worqr-go/worqr"
 )
 
@@ -66,6 +67,29 @@ func TestCancelNamesWhatObeysAtOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Where too many are in a queue to look for a copy in one step, they are listed, and its holder
+// hears after.
+func TestCancelListsWhereTooManyAreIn(t *testing.T) {
+	t.Parallel()
+	ns, c := redistest.Namespace(t), redistest.Shared(t).Conn(t)
+	m := openAt(t, redistest.Shared(t).URL(), worqr.Config{Namespace: ns})
+	w := start(t, m, patient(), "q")
+	enqueue(t, m, "q", "t")
+	p := take(t, w, "q")
+	for _, member := range numbered("left.", 501) { // as many had left and were not reclaimed yet
+		if _, err := c.Do("SADD", queuePrefix(ns, "q")+":returning", member); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := m.Cancel(t.Context(), "q", []byte("t"))
+	if err != nil || len(got.Running) != 1 || got.Running[0].ID != p.ID() || got.Running[0].Token != p.Token() {
+		t.Errorf("cancel: %+v, %v; want %s", got, err, p.ID())
+	}
+	if cause := ended(t, p.Context()); !errors.Is(cause, worqr.ErrCanceled) {
+		t.Errorf("its context ended with %v", cause)
 	}
 }
 

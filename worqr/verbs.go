@@ -22,7 +22,7 @@ type Cancelled struct {
 // enqueued afterwards are new tasks.
 //
 // Running names every copy in hand, by the same step that stores the mark. Where a queue of
-// one-shot tasks has more than 500 processes in hand, or 500 members, they are listed in pages
+// one-shot tasks has more than 2,000 processes in hand, or 500 members, they are listed in pages
 // before holders are told: one that ends meanwhile may be missing then, and also when an answer was
 // lost and asked for again.
 //

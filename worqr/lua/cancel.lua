@@ -7,8 +7,8 @@
 -- ARGV[4]  the answer of newest, read before the first copy of this call was sent
 -- Returns  {waiting copies removed, the mark, '1' when all copies in hand are named and the hint was given, else '0',
 --          process, token, ...}
--- Cost     O(waiting): one LREM, about 10 ms per million waiting; and O(in hand), of at most 500 processes, 500 members
---          and 4 MiB
+-- Cost     O(waiting): one LREM, about 10 ms per million waiting; and O(in hand), of at most 2,000 processes, 500 members
+--          and 16 MiB: up to 10 ms
 -- Twice    a mark above ARGV[4] says that this cancel, or a later one, has run: nothing is done, and none is named.
 local task = ARGV[3]
 local fingerprint = redis.sha1hex(task)
@@ -28,7 +28,7 @@ end
 -- scan names the copies in hand, and answers whether it came to all of them.
 local function scan()
   if members > 500 then return false end
-  local pages, left, bytes = {}, 500, 4194304
+  local pages, left, bytes = {}, 2000, 16777216
   for _, list in ipairs({redis.call('HKEYS', q .. ':workers'), redis.call('SMEMBERS', q .. ':returning')}) do
     for _, m in ipairs(list) do
       left = left - redis.call('ZCARD', q .. ':processes:' .. m)
