@@ -13,8 +13,8 @@ const minTTL = 100 * time.Millisecond
 // party of one mesh must have the same TTL and Margin: the judge's reckoning rests on the holders'
 // keeping to them.
 type Config struct {
-	// Every is the time between two beats. Default 1 s; at most a third of TTL, so that one lost
-	// beat ends nothing.
+	// Every is the time between two beats. Default 1 s, or a third of TTL when that is less;
+	// at most a third of TTL, so that one lost beat ends nothing.
 	Every time.Duration
 	// TTL is how long the server keeps the lease after a beat. Default 3 s; at least 100 ms.
 	TTL time.Duration
@@ -26,11 +26,11 @@ type Config struct {
 
 // WithDefaults fills the fields that are zero and checks the result. The error wraps ErrConfig.
 func (c Config) WithDefaults() (Config, error) {
-	if c.Every == 0 {
-		c.Every = time.Second
-	}
 	if c.TTL == 0 {
 		c.TTL = 3 * time.Second
+	}
+	if c.Every == 0 {
+		c.Every = min(time.Second, c.TTL/3)
 	}
 	if c.Margin == 0 {
 		c.Margin = c.TTL / 10

@@ -13,6 +13,7 @@ func TestConfigDefaults(t *testing.T) {
 	for _, c := range []struct{ in, want Config }{
 		{Config{}, Config{time.Second, 3 * time.Second, 300 * time.Millisecond}},
 		{Config{TTL: 10 * time.Second}, Config{time.Second, 10 * time.Second, time.Second}},
+		{Config{TTL: 300 * time.Millisecond}, Config{100 * time.Millisecond, 300 * time.Millisecond, 30 * time.Millisecond}},
 		{Config{10 * time.Millisecond, 100 * time.Millisecond, 33 * time.Millisecond},
 			Config{10 * time.Millisecond, 100 * time.Millisecond, 33 * time.Millisecond}},
 	} {
@@ -31,7 +32,7 @@ func TestConfigRefused(t *testing.T) {
 		{Config{TTL: -time.Second}, []string{"TTL", "-1s", "100ms"}},
 		{Config{Every: -time.Second}, []string{"Every", "-1s", "TTL", "3s"}},
 		{Config{Every: 1001 * time.Millisecond}, []string{"Every", "1.001s", "TTL", "3s"}},
-		{Config{TTL: 2 * time.Second}, []string{"Every", "1s", "TTL", "2s"}},
+		{Config{TTL: 2 * time.Second, Every: time.Second}, []string{"Every", "1s", "TTL", "2s"}},
 		{Config{Margin: -time.Millisecond}, []string{"Margin", "-1ms", "TTL", "3s"}},
 		{Config{Margin: time.Second}, []string{"Margin", "1s", "TTL", "3s"}},
 	} {

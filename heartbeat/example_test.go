@@ -23,7 +23,10 @@ func Example() {
 		cfg   heartbeat.Config
 	)
 	incarnation := func(ctx context.Context) error {
-		judge := heartbeat.NewJudge(cfg)
+		judge, err := heartbeat.NewJudge(cfg)
+		if err != nil {
+			return err
+		}
 		lease, err := heartbeat.New(cfg, beat) // before the join is sent
 		if err != nil {
 			return err

@@ -61,15 +61,15 @@ type Judge struct {
 }
 
 // NewJudge makes a judge. It is in doubt until TTL after its first sample: before that it has seen
-// nothing. It panics when cfg.WithDefaults refuses cfg.
-func NewJudge(cfg Config) *Judge { return newJudge(cfg, time.Now) }
+// nothing. The error is that of cfg.WithDefaults, which wraps ErrConfig.
+func NewJudge(cfg Config) (*Judge, error) { return newJudge(cfg, time.Now) }
 
-func newJudge(cfg Config, now func() time.Time) *Judge {
+func newJudge(cfg Config, now func() time.Time) (*Judge, error) {
 	cfg, err := cfg.WithDefaults()
 	if err != nil {
-		panic(err)
+		return nil, err
 	}
-	return &Judge{ttl: cfg.TTL, tolerance: cfg.tolerance(), gap: cfg.Every + cfg.answerTime(), now: now, made: now()}
+	return &Judge{ttl: cfg.TTL, tolerance: cfg.tolerance(), gap: cfg.Every + cfg.answerTime(), now: now, made: now()}, nil
 }
 
 // Sample takes in one reading of the server's clock: sent and received are monotonic instants

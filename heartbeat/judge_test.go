@@ -1,6 +1,7 @@
 package heartbeat
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	b := &bench{t: t, at: time.Now(), server: 1e6 * time.Hour}
-	b.Judge = newJudge(Config{}, func() time.Time { return b.at })
+	b.Judge = must(newJudge(Config{}, func() time.Time { return b.at }))
 	return b
 }
 
@@ -97,12 +98,17 @@ func TestFreshJudge(t *testing.T) {
 }
 
 func TestJudgeRefusesConfig(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("no panic")
-		}
-	}()
-	NewJudge(Config{TTL: time.Millisecond})
+	if judge, err := NewJudge(Config{TTL: time.Millisecond}); judge != nil || !errors.Is(err, ErrConfig) {
+		t.Errorf("%v, %v; want ErrConfig", judge, err)
+	}
+}
+
+// must returns the judge of a configuration that is known to be good.
+func must(j *Judge, err error) *Judge {
+	if err != nil {
+		panic(err)
+	}
+	return j
 }
 
 func TestDoubt(t *testing.T) {

@@ -142,10 +142,10 @@ func (p *peer) way(rng *rand.Rand) {
 func (p *peer) live(ctx context.Context) {
 	p.runs()
 	fresh := p.rng.IntN(2) == 0 // a judge for each incarnation, or one for all of them
-	j := newJudge(Config{}, p.now)
+	j := must(newJudge(Config{}, p.now))
 	for n := 0; ctx.Err() == nil; n++ {
 		if fresh {
-			j = newJudge(Config{}, p.now)
+			j = must(newJudge(Config{}, p.now))
 		}
 		id := fmt.Sprintf("%d.%d", p.name, n)
 		beats := rand.New(rand.NewPCG(p.w.seed, p.rng.Uint64()))

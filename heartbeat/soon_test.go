@@ -10,7 +10,7 @@ import (
 // A noted one is judged as soon as it may be, not at the next round in turn.
 func TestRoundComesWhenANotedOneCanBeJudged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		judge := NewJudge(Config{})
+		judge := must(NewJudge(Config{}))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var noted, dead time.Time

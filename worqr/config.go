@@ -33,7 +33,8 @@ type Queue struct {
 type WorkerConfig struct {
 	// Queues that Run serves. Others can be served by StartWork and Take.
 	Queues map[string]Queue
-	// Beat is the time between two heartbeats: at most a third of Lapse. Default 1 s.
+	// Beat is the time between two heartbeats: at most a third of Lapse. Default 1 s, or a third of
+	// Lapse when that is less.
 	Beat time.Duration
 	// Lapse is how long a worker counts as alive after a heartbeat. It is the same for the whole
 	// mesh: the first worker decides, another value is refused while workers are registered. At

@@ -88,7 +88,9 @@ func (w *Worker) join(ctx context.Context) error {
 	if _, err := w.mesh.mesh(joining, joinScript, append([]any{l.id, w.cfg.Lapse.Milliseconds(), protocol, l.before}, w.info()...)...); err != nil {
 		return err
 	}
-	l.judge = heartbeat.NewJudge(beat)
+	if l.judge, err = heartbeat.NewJudge(beat); err != nil {
+		return err
+	}
 	l.joined = sent
 	l.ctx, l.end = context.WithCancelCause(context.Background())
 	if old != nil {
