@@ -45,7 +45,7 @@ func TestNothingIsLeftAfterTheEnd(t *testing.T) {
 	result := make(chan error, 1)
 	go func() { result <- running.Run(ctx) }()
 	started := start(t, m, quick(), "taken") // ended by Close only
-	if err := started.On("taken", func(events.Event) {}); err != nil {
+	if _, err := started.On("taken", func(events.Event) {}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.NewWorker(quick()); err != nil { // never started

@@ -118,7 +118,7 @@ func ExampleWorker_On() {
 	}
 
 	done := make(chan struct{})
-	err = worker.On("photos", func(e events.Event) {
+	_, err = worker.On("photos", func(e events.Event) {
 		if e.Kind != events.Work {
 			return
 		}

@@ -56,7 +56,7 @@ func TestQueueNamesThatAreRefused(t *testing.T) {
 			"StartWork":   func() error { return w.StartWork(ctx, name) },
 			"StopWork":    func() error { return w.StopWork(ctx, name) },
 			"Take":        func() error { _, err := w.Take(ctx, name); return err },
-			"On":          func() error { return w.On(name, func(events.Event) {}) },
+			"On":          func() error { _, err := w.On(name, func(events.Event) {}); return err },
 		}
 		shown := fmt.Sprintf("%q", name)
 		if len(name) > 40 {
@@ -86,8 +86,9 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 	says(t, "an empty batch", m.Enqueue(ctx, "q"), worqr.ErrInvalid, `"q"`, "batch is empty")
 	says(t, "a nil batch", m.Enqueue(ctx, "q", nil...), worqr.ErrInvalid, `"q"`, "batch is empty")
 	says(t, "a large task", m.Enqueue(ctx, "q", []byte("a"), []byte("123456")), worqr.ErrInvalid, "task 2 of 2", "6 bytes", "MaxTask is 5")
-	says(t, "a nil callback", w.On("q", nil), worqr.ErrInvalid, `"q"`, "nil")
-	_, err := m.Tasks(ctx, "q", -1, 1)
+	_, err := w.On("q", nil)
+	says(t, "a nil callback", err, worqr.ErrInvalid, `"q"`, "nil")
+	_, err = m.Tasks(ctx, "q", -1, 1)
 	says(t, "Tasks", err, worqr.ErrInvalid, "offset -1")
 	_, err = m.Tasks(ctx, "q", 0, -2)
 	says(t, "Tasks", err, worqr.ErrInvalid, "limit -2")
@@ -142,7 +143,7 @@ func TestWorkerConfigsThatAreRefused(t *testing.T) {
 		{worqr.WorkerConfig{Beat: time.Second + time.Millisecond}, []string{"Beat 1.001s", "Lapse 3s"}},
 		{worqr.WorkerConfig{Lapse: -3 * time.Second}, []string{"Lapse -3s"}},
 		{worqr.WorkerConfig{Beat: 10 * time.Millisecond, Lapse: 99 * time.Millisecond}, []string{"Lapse 99ms", "100ms"}},
-		{worqr.WorkerConfig{Lapse: 2 * time.Second}, []string{"Beat 1s", "Lapse 2s"}},
+		{worqr.WorkerConfig{Beat: time.Second, Lapse: 2 * time.Second}, []string{"Beat 1s", "Lapse 2s"}},
 		{worqr.WorkerConfig{Lapse: 3*time.Second + 500*time.Microsecond}, []string{"Lapse", "3.0005s", "milliseconds"}},
 		{worqr.WorkerConfig{Margin: -time.Millisecond}, []string{"Margin -1ms"}},
 		{worqr.WorkerConfig{Margin: time.Second}, []string{"Margin 1s", "Lapse 3s"}},

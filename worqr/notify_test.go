@@ -23,7 +23,7 @@ func TestTaskEnqueuedWhileUnsubscribedRunsOnReconnect(t *testing.T) {
 	run(t, m, handling(patient(), "q", 1, gather(ran)))
 	heard := make(chan events.Event, 100)
 	seed := start(t, m, patient())
-	if err := seed.On("taken", func(e events.Event) { heard <- e }); err != nil {
+	if _, err := seed.On("taken", func(e events.Event) { heard <- e }); err != nil {
 		t.Fatal(err)
 	}
 	if err := seed.StartWork(t.Context(), "taken"); err != nil {

@@ -91,7 +91,7 @@ func TestStartWorkTellsOfWaitingTasks(t *testing.T) {
 	enqueue(t, m, "q", "a", "b")
 	w := start(t, m, patient())
 	heard := make(chan events.Event, 100)
-	if err := w.On("q", func(e events.Event) { heard <- e }); err != nil {
+	if _, err := w.On("q", func(e events.Event) { heard <- e }); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.StartWork(t.Context(), "q"); err != nil {

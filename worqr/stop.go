@@ -54,6 +54,12 @@ func (w *Worker) windUp(ctx context.Context, grace time.Duration) {
 	w.mu.Lock()
 	unlisten := w.unlisten
 	w.unlisten = nil
+	for _, registrations := range w.callbacks {
+		for _, r := range registrations {
+			unlisten = append(unlisten, r.Stop)
+		}
+	}
+	w.callbacks = nil
 	w.mu.Unlock()
 	for _, stop := range unlisten {
 		stop()

@@ -168,6 +168,13 @@ func (w *Worker) Process(id string) *Process {
 // Errors: what could not be returned; peers do so after the lapse.
 func (w *Worker) Fail(ctx context.Context) error { return w.shutdown(ctx, 0) }
 
+// Stop ends the worker in order, as the end of Run's context does: it takes nothing new, gives
+// handlers Grace to end, returns the rest to the front, and leaves. When ctx ends first, the
+// contexts of the handlers end then. Calling it again waits for the same end.
+// Errors: what could not be returned, which peers take over after the lapse; ErrStopping for
+// handlers that did not return; the cause of ctx.
+func (w *Worker) Stop(ctx context.Context) error { return w.shutdown(ctx, w.cfg.Grace) }
+
 // Run is the daemon's way: it starts the worker, serves WorkerConfig.Queues, and joins again after
 // a lapse. When ctx ends it takes nothing new, gives handlers Grace to end, returns the rest to the
 // front, and leaves. It returns when all that has ended, hooks too: nil, or what did not start or

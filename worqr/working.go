@@ -4,31 +4,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/worqr/worqr-go/events"
 )
 
-// On calls fn for what is told about a queue: that tasks were added, cancelled, finished, or the
-// queue deleted; in order, on a goroutine of its own. It is also called with kind Work when the
-// worker finds tasks waiting that it was not told of: at StartWork, when the subscription was
-// interrupted, and on a slow poll. Register it before StartWork.
-func (w *Worker) On(queue string, fn func(events.Event)) error {
+// On calls fn with the events of a queue: tasks were added, canceled or finished, or the queue was
+// deleted. The events come in order, on a goroutine of their own. It is also called with kind Work
+// when the worker finds tasks waiting of which no event came: at StartWork, when the subscription
+// was interrupted, and on a slow poll. Register it before StartWork. After stop no new call begins;
+// the worker's end stops it too.
+//
+// Errors: ErrInvalid for a queue name that is refused and a nil fn; ErrClosed.
+func (w *Worker) On(queue string, fn func(events.Event)) (stop func(), err error) {
 	if err := w.mesh.usable(queue); err != nil {
-		return failed(err, "on")
+		return nil, failed(err, "on")
 	}
 	if fn == nil {
-		return failed(fmt.Errorf("%w: the callback for queue %q is nil", ErrInvalid, clip(queue)), "on")
+		return nil, failed(fmt.Errorf("%w: the callback for queue %q is nil", ErrInvalid, clip(queue)), "on")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.state == stopping {
-		return failed(ErrClosed, "on")
+		return nil, failed(ErrClosed, "on")
 	}
 	r := w.mesh.Listener().Register(queue, fn)
-	w.unlisten = append(w.unlisten, r.Stop)
 	w.callbacks[queue] = append(w.callbacks[queue], r)
-	return nil
+	return func() { w.unregister(queue, r) }, nil
+}
+
+// unregister ends a registration of On.
+func (w *Worker) unregister(queue string, r *events.Registration) {
+	r.Stop()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.callbacks == nil { // the worker has ended
+		return
+	}
+	rest := slices.Clone(w.callbacks[queue]) // who goes through the old one holds no lock
+	w.callbacks[queue] = slices.DeleteFunc(rest, func(other *events.Registration) bool { return other == r })
 }
 
 // StartWork begins to serve a queue: with the handler that WorkerConfig.Queues has for it, or else

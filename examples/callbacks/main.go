@@ -59,7 +59,7 @@ func work(ctx context.Context) error {
 	// The callback first, then StartWork: so no word of work is missed. Words only wake; Take tells
 	// what there is.
 	waiting := make(chan struct{}, 1)
-	err = worker.On(queue, func(e events.Event) {
+	_, err = worker.On(queue, func(e events.Event) {
 		switch e.Kind {
 		case events.Work: // e.Count tasks came, or some wait
 			select {
