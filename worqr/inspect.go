@@ -35,6 +35,8 @@ type WorkerInfo struct {
 
 // Queues lists every queue in use, sorted: those with tasks, with workers, or used a short while
 // ago.
+//
+// Errors: ErrClosed, ErrWrongType, or what the connection answered.
 func (m *Mesh) Queues(ctx context.Context) ([]string, error) {
 	names, err := m.set(ctx, m.keys.mesh()+":queues")
 	if err != nil {
@@ -44,6 +46,8 @@ func (m *Mesh) Queues(ctx context.Context) ([]string, error) {
 }
 
 // WorkingQueues lists the queues that a worker serves, sorted; none for one that is not registered.
+//
+// Errors: ErrClosed, ErrWrongType, or what the connection answered.
 func (m *Mesh) WorkingQueues(ctx context.Context, worker string) ([]string, error) {
 	names, err := m.set(ctx, m.keys.mesh()+":workmap:"+worker)
 	if err != nil {
@@ -73,7 +77,9 @@ func (m *Mesh) set(ctx context.Context, key string) ([]string, error) {
 }
 
 // Workers lists the registered workers, the oldest first: those that beat, and lapsed ones that no
-// peer has reclaimed yet.
+// peer has reclaimed yet. It reads in pages: who joins or leaves meanwhile may be missing.
+//
+// Errors: ErrClosed, ErrWrongType, or what the connection answered.
 func (m *Mesh) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	workers := map[string]WorkerInfo{}
 	for cursor := "0"; ; {
@@ -132,6 +138,9 @@ func workerInfo(row []any) (WorkerInfo, error) {
 
 // Processes lists what is in hand of a queue, the oldest token first. It reads in pages, so what
 // changes meanwhile may be missing or stale.
+//
+// Errors: ErrInvalid for a queue name that is refused; ErrClosed, ErrWrongType, or what the
+// connection answered.
 func (m *Mesh) Processes(ctx context.Context, queue string) ([]ProcessInfo, error) {
 	err := m.usable(queue)
 	var list []ProcessInfo
@@ -244,7 +253,10 @@ func (m *Mesh) roll(ctx context.Context, queue string) (roll, error) {
 	}
 }
 
-// Len answers how many tasks wait in a queue.
+// Len returns how many tasks wait in a queue; 0 for a queue that is not there.
+//
+// Errors: ErrInvalid for a queue name that is refused; ErrClosed, ErrWrongType, or what the
+// connection answered.
 func (m *Mesh) Len(ctx context.Context, queue string) (int, error) {
 	err := m.usable(queue)
 	n := 0
@@ -257,8 +269,9 @@ func (m *Mesh) Len(ctx context.Context, queue string) (int, error) {
 	return n, nil
 }
 
-// Peek answers the task that would be taken next, and leaves it there. Errors: ErrEmpty,
-// ErrInvalid.
+// Peek returns the task that would be taken next, and leaves it there.
+//
+// Errors: ErrEmpty when none waits; else as Tasks.
 func (m *Mesh) Peek(ctx context.Context, queue string) ([]byte, error) {
 	tasks, err := m.Tasks(ctx, queue, 0, 1)
 	if err == nil && len(tasks) == 0 {
@@ -273,6 +286,9 @@ func (m *Mesh) Peek(ctx context.Context, queue string) ([]byte, error) {
 // Tasks lists up to limit waiting tasks, beginning offset tasks behind the front, in the order in
 // which they will be taken. A page far behind the front of a long queue costs Redis time in
 // proportion.
+//
+// Errors: ErrInvalid for a negative offset or limit and a queue name that is refused; ErrClosed,
+// ErrWrongType, or what the connection answered.
 func (m *Mesh) Tasks(ctx context.Context, queue string, offset, limit int) ([][]byte, error) {
 	err := m.usable(queue)
 	if err == nil && (offset < 0 || limit < 0) {
