@@ -117,7 +117,7 @@ func (c *child) config() worqr.WorkerConfig {
 	}
 	if c.setup.Do == "freeze" {
 		cfg.Hooks.OnTake = c.freezer.taken
-		cfg.Hooks.OnSettle = func(p *worqr.Process, _ string, _ error) { c.freezer.gone(p) }
+		cfg.Hooks.OnSettle = func(p *worqr.Process, _ worqr.Outcome, _ error) { c.freezer.gone(p) }
 	}
 	if c.setup.Queue != "" {
 		cfg.Queues = map[string]worqr.Queue{c.setup.Queue: {Handler: worqr.HandlerFunc(c.handle), Limit: c.setup.Limit}}

@@ -105,7 +105,7 @@ func drain(t testing.TB, m *worqr.Mesh, n, limit int) {
 	finished := make(chan struct{})
 	w, err := m.NewWorker(worqr.WorkerConfig{
 		Queues: map[string]worqr.Queue{"q": {Limit: limit, Handler: worqr.HandlerFunc(func(context.Context, *worqr.Process) error { return nil })}},
-		Hooks: worqr.Hooks{OnSettle: func(_ *worqr.Process, result string, err error) {
+		Hooks: worqr.Hooks{OnSettle: func(_ *worqr.Process, result worqr.Outcome, err error) {
 			if result != "done" {
 				t.Errorf("settled %q, %v", result, err)
 			}

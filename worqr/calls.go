@@ -144,7 +144,7 @@ func (c *calls) take(list ...*Process) {
 // settle reports processes of which is known what became of them.
 func (c *calls) settle(list ...*Process) {
 	if hook := c.hooks.OnSettle; hook != nil {
-		c.each(len(list), "OnSettle", func(i int) { hook(list[i], string(list[i].result), list[i].err) })
+		c.each(len(list), "OnSettle", func(i int) { hook(list[i], Outcome(list[i].result), list[i].err) })
 	}
 }
 

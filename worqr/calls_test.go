@@ -75,7 +75,7 @@ var places = map[string]func(cfg *worqr.WorkerConfig, w *worqr.Worker, m *worqr.
 		cfg.Hooks.OnTake = do
 	},
 	"OnSettle": func(cfg *worqr.WorkerConfig, _ *worqr.Worker, _ *worqr.Mesh, do func(*worqr.Process)) {
-		cfg.Hooks.OnSettle = func(p *worqr.Process, _ string, _ error) { do(p) }
+		cfg.Hooks.OnSettle = func(p *worqr.Process, _ worqr.Outcome, _ error) { do(p) }
 	},
 	"OnReclaim": func(cfg *worqr.WorkerConfig, _ *worqr.Worker, _ *worqr.Mesh, do func(*worqr.Process)) {
 		cfg.Hooks.OnReclaim = func(string, string, int) { do(nil) }
@@ -88,7 +88,7 @@ var places = map[string]func(cfg *worqr.WorkerConfig, w *worqr.Worker, m *worqr.
 	},
 	"Worker.On": func(_ *worqr.WorkerConfig, w *worqr.Worker, _ *worqr.Mesh, do func(*worqr.Process)) {
 		if w != nil {
-			_ = w.On("q", func(events.Event) { do(nil) })
+			_, _ = w.On("q", func(events.Event) { do(nil) })
 		}
 	},
 	"Listener.On": func(_ *worqr.WorkerConfig, w *worqr.Worker, m *worqr.Mesh, do func(*worqr.Process)) {
@@ -213,7 +213,7 @@ func TestRunOutlastsItsHooks(t *testing.T) {
 			case "OnLapse":
 				cfg.Hooks.OnLapse = func(string, error) { block() }
 			case "OnSettle":
-				cfg.Hooks.OnSettle = func(*worqr.Process, string, error) { block() }
+				cfg.Hooks.OnSettle = func(*worqr.Process, worqr.Outcome, error) { block() }
 			case "OnReady":
 				cfg.Hooks.OnReady = block
 			}

@@ -233,7 +233,7 @@ func finishIsRetried(t *testing.T, action redistest.Action) {
 	ran := make(chan string, 100)
 	cfg := handling(worqr.WorkerConfig{Lapse: 30 * time.Second}, "q", 1, gather(ran))
 	settled := make(chan string, 100)
-	cfg.Hooks.OnSettle = func(p *worqr.Process, result string, err error) {
+	cfg.Hooks.OnSettle = func(p *worqr.Process, result worqr.Outcome, err error) {
 		settled <- fmt.Sprint(string(p.Task()), " ", result, " ", err)
 	}
 	run(t, m, cfg)

@@ -10,19 +10,28 @@ import (
 
 // Location is where a persistent task is.
 type Location struct {
-	// State is "held"; "ending": cancelled, and its holder has not let go of it; "waiting";
-	// "delayed": its handler returned; or "suspect": three workers died soon after they had begun
-	// to hold it.
-	State   string
-	Worker  string // who holds it
-	Process string
+	State   State
+	Worker  string // the id of its holder, "" when nobody holds it
+	Process string // the id of the hold
 	Token   int64
 	Since   time.Time // when the hold began, by the server's clock
 	Due     time.Time // when a delayed or suspect one is tried again, by the server's clock
 	Deaths  int       // how many workers in a row died soon after they had begun to hold it
 }
 
-// Locate tells where a persistent task is.
+// State is the state of a persistent task.
+type State string
+
+// The states.
+const (
+	StateWaiting State = "waiting" // for a worker with room
+	StateHeld    State = "held"
+	StateEnding  State = "ending"  // canceled, and its holder has not let go of it
+	StateDelayed State = "delayed" // its handler returned, and it is tried again when it is due
+	StateSuspect State = "suspect" // three workers in a row died soon after they had begun to hold it
+)
+
+// Locate returns where a persistent task is.
 // Errors: ErrGone when the queue has no such task. ErrInvalid, ErrClosed, or what the connection
 // answered.
 func (m *Mesh) Locate(ctx context.Context, queue string, task []byte) (Location, error) {

@@ -165,7 +165,7 @@ func (f *fleet) ready(n int) {
 // state is where a task is, "gone" when it is nowhere.
 func (f *fleet) state(task string) string {
 	f.t.Helper()
-	return f.locate(task).State
+	return string(f.locate(task).State)
 }
 
 func (f *fleet) locate(task string) worqr.Location {
@@ -185,7 +185,7 @@ func (f *fleet) located(task, state string) (at worqr.Location) {
 	f.t.Helper()
 	f.await(fmt.Sprintf("%q is %s (it is %s)", task, state, f.state(task)), func() bool {
 		at = f.locate(task)
-		return at.State == state
+		return string(at.State) == state
 	})
 	return at
 }

@@ -58,13 +58,13 @@ const (
 	later     outcome = "later"
 	undo      outcome = "undo"
 
-	cancel   outcome = "cancel"   // removed as its task was cancelled: nobody is told that it was finished
-	returned outcome = "returned" // put back with all that its membership held; also what became of what was put back
+	cancel   outcome = "cancel"                 // removed as its task was cancelled: nobody is told that it was finished
+	returned         = outcome(OutcomeReturned) // put back with all that its membership held; also what became of what was put back
 
-	done     outcome = "done"
-	canceled outcome = "canceled"
-	gone     outcome = "gone"
-	dropped  outcome = "dropped"
+	done     = outcome(OutcomeDone)
+	canceled = outcome(OutcomeCanceled)
+	gone     = outcome(OutcomeGone)
+	dropped  = outcome(OutcomeDropped)
 )
 
 // Deadline is until when the worker may trust that the process is its own, on the monotonic clock.

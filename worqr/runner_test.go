@@ -123,7 +123,7 @@ func TestWhatWasTakenAheadGoesBackWhenAHandlerIsSlow(t *testing.T) {
 		return nil
 	})
 	cfg.Hooks.OnTake = func(*worqr.Process) { taken.Add(1); most2.Store(max(most2.Load(), taken.Load())) }
-	cfg.Hooks.OnSettle = func(*worqr.Process, string, error) { taken.Add(-1) }
+	cfg.Hooks.OnSettle = func(*worqr.Process, worqr.Outcome, error) { taken.Add(-1) }
 	run(t, m, cfg)
 	redistest.Eventually(t, soon, "the slow one runs", func() bool { return len(slow) > 0 })
 	redistest.Eventually(t, soon, "only what runs is in hand", func() bool { return len(held(t, m, "q")) == 2 })

@@ -14,7 +14,7 @@ import (
 // settling has a worker tell what became of its processes: "task word error".
 func settling(cfg worqr.WorkerConfig) (worqr.WorkerConfig, <-chan string) {
 	settled := make(chan string, 100)
-	cfg.Hooks.OnSettle = func(p *worqr.Process, result string, err error) {
+	cfg.Hooks.OnSettle = func(p *worqr.Process, result worqr.Outcome, err error) {
 		settled <- fmt.Sprint(string(p.Task()), " ", result, " ", err)
 	}
 	return cfg, settled

@@ -54,8 +54,8 @@ func serve(ctx context.Context, stop func()) error {
 		},
 		Grace: 5 * time.Second,
 		Hooks: worqr.Hooks{
-			OnSettle: func(_ *worqr.Process, result string, _ error) {
-				if result != "done" { // it went back, to be tried again
+			OnSettle: func(_ *worqr.Process, result worqr.Outcome, _ error) {
+				if result != worqr.OutcomeDone { // it went back, to be tried again
 					return
 				}
 				if n := finished.Add(1); own && n == int64(len(mails)+len(reports)) {

@@ -107,7 +107,7 @@ func (s *show) tellRest(ctx context.Context) {
 	s.screen.say(event{Event: "rest", Count: len(s.moved), After: after.Seconds()}, "%s; %d moved, longest gap %s (%s)",
 		text, len(s.moved), gap(longest.Gap), longest.Reason)
 	if at, holder, err := s.locate(ctx, longest.Key); err == nil {
-		s.screen.say(event{Event: "located", Feed: longest.Key, Where: at.State, Holder: holder, Token: at.Token},
+		s.screen.say(event{Event: "located", Feed: longest.Key, Where: string(at.State), Holder: holder, Token: at.Token},
 			"Locate: %s is %s by %s, before by %s", longest.Key, at.State, holder, longest.From)
 	}
 }

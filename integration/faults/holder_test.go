@@ -136,7 +136,7 @@ func (h *holder) config() worqr.WorkerConfig {
 				h.say("took %s: %s, token %d", p.Task(), p.ID(), p.Token())
 				h.pass("take")
 			},
-			OnSettle: func(p *worqr.Process, result string, err error) {
+			OnSettle: func(p *worqr.Process, result worqr.Outcome, err error) {
 				h.say("settled %s: %s: %s %v", p.Task(), p.ID(), result, err)
 				if err != nil { // it comes back by another way, without what was written last
 					h.records.excuse()

@@ -83,10 +83,10 @@ func (f *fleet) newWorker() *host {
 	h := f.newHost(fmt.Sprintf("w%d", f.born))
 	cfg := f.world.worker
 	cfg.Hooks = worqr.Hooks{
-		OnSettle: func(p *worqr.Process, result string, err error) {
+		OnSettle: func(p *worqr.Process, result worqr.Outcome, err error) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			h.settled[p.ID()] = append(h.settled[p.ID()], settled{result, err})
+			h.settled[p.ID()] = append(h.settled[p.ID()], settled{string(result), err})
 		},
 		OnLapse: func(_ string, cause error) {
 			h.mu.Lock()

@@ -197,10 +197,10 @@ func (s *stage) work(_ context.Context, p *worqr.Process) error {
 }
 
 // settled is told what became of a handler's process.
-func (s *stage) settled(p *worqr.Process, result string, _ error) {
+func (s *stage) settled(p *worqr.Process, result worqr.Outcome, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if result == "done" && s.succeeded[p.ID()] {
+	if result == worqr.OutcomeDone && s.succeeded[p.ID()] {
 		s.trues[string(p.Task())]++
 	}
 }

@@ -66,7 +66,7 @@ func consume(ctx context.Context, mesh *worqr.Mesh, concurrency int, handle, set
 				default:
 				}
 			},
-			OnSettle: func(_ *worqr.Process, result string, err error) {
+			OnSettle: func(_ *worqr.Process, result worqr.Outcome, err error) {
 				if err == nil && result == "done" {
 					settled()
 				}
