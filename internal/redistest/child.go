@@ -75,11 +75,24 @@ func StartChild(t testing.TB, name string, args ...string) *Child {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Child{name: name, exited: make(chan struct{}), more: make(chan struct{})}
-	c.cmd = exec.Command(self, args...)
+	cmd := exec.Command(self, args...)
 	// Without the second a race-enabled child sleeps for a second at its exit.
-	c.cmd.Env = append(os.Environ(), childEnv+"="+name, "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	cmd.Env = append(os.Environ(), childEnv+"="+name, "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	return startCommand(t, name, cmd)
+}
+
+// StartProgram runs another program as a child: for the rest it is as [StartChild]. The name is for
+// messages.
+func StartProgram(t testing.TB, name, path string, args ...string) *Child {
+	t.Helper()
+	return startCommand(t, name, exec.Command(path, args...))
+}
+
+func startCommand(t testing.TB, name string, cmd *exec.Cmd) *Child {
+	t.Helper()
+	c := &Child{name: name, cmd: cmd, exited: make(chan struct{}), more: make(chan struct{})}
 	c.cmd.Stderr = &c.err
+	var err error
 	if c.Stdin, err = c.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
