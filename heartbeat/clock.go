@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// clock holds the readings of the host that a lease rests on, and its dice. They are functions so
-// that a test can bend each of them alone: no test can suspend its host.
+// clock holds the readings of the host that a lease rests on, and the random numbers for jitter.
+// They are functions so that a test can bend each of them alone: no test can suspend its host.
 type clock struct {
 	now   func() time.Time             // monotonic; stands still while the host sleeps
-	wall  func() time.Time             // what people set; never used to measure, only to notice a step
-	slept func() (time.Duration, bool) // how long the host has slept since it booted; false: not known here
-	dice  func() float64               // even in [0, 1), for jitter
+	wall  func() time.Time             // set by people; never used to measure, only to notice a step
+	slept func() (time.Duration, bool) // how long the host has slept since it booted; false: not known on this platform
+	dice  func() float64               // uniform in [0, 1), for jitter
 }
 
 func hostClock() clock {
@@ -23,7 +23,7 @@ func hostClock() clock {
 	}
 }
 
-// stepper notices that the wall clock has not advanced as the other one did.
+// stepper notices when the wall clock has not advanced as far as the monotonic clock.
 type stepper struct{ now, wall time.Time }
 
 func (s *stepper) stepped(now, wall time.Time, tolerance time.Duration) bool {

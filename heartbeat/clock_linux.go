@@ -9,12 +9,12 @@ import (
 // Clock ids of clock_gettime(2), which package syscall does not name.
 const (
 	clockMonotonic = 1
-	clockBoottime  = 7 // as clockMonotonic, but goes on while the host sleeps
+	clockBoottime  = 7 // like clockMonotonic, but goes on while the host sleeps
 )
 
-// hostSlept is the difference of the two clocks. They cannot be read at one instant, so the second
-// reading of clockMonotonic bounds the error: the pair that lies closest together wins. The answer
-// is never too long.
+// hostSlept returns how long the host has slept since it booted: the difference of the two clocks.
+// They cannot be read at one instant, so the second reading of clockMonotonic bounds the error, and
+// the closest pair of readings counts. The result is never too long.
 func hostSlept() (time.Duration, bool) {
 	const close = 50 * time.Microsecond
 	var slept, best time.Duration

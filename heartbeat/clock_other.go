@@ -4,7 +4,7 @@ package heartbeat
 
 import "time"
 
-// hostSlept is not known here. A sleep of the host then shows only as a step of the wall clock,
-// which triggers a beat; the deadline is late by as long as the host slept when the platform's
-// monotonic clock stood still meanwhile.
+// hostSlept returns false: how long the host slept is not known on this platform. A sleep of the
+// host shows only as a step of the wall clock, which triggers a beat. If the platform's monotonic
+// clock stood still during the sleep, the deadline is late by the length of the sleep.
 func hostSlept() (time.Duration, bool) { return 0, false }

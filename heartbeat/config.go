@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// minTTL is the shortest TTL that is accepted: below it, ordinary scheduling and network delays end
+// minTTL is the shortest TTL that is accepted. Below it, ordinary scheduling and network delays end
 // leases.
 const minTTL = 100 * time.Millisecond
 
-// Config says how often a lease is renewed and how long it is trusted. The zero value works. Every
-// party of one mesh must have the same TTL and Margin: the judge's reckoning rests on the holders'
-// keeping to them.
+// Config sets how often a lease is renewed and how long it is trusted. The zero value works. All
+// parties of one mesh must use the same TTL and Margin: a judge's verdict is safe only if the
+// holders keep to the values that the judge knows.
 type Config struct {
-	// Every is the time between two beats. Default 1 s, or a third of TTL when that is less;
-	// at most a third of TTL, so that one lost beat ends nothing.
+	// Every is the time between two beats. Default 1 s, or a third of TTL when that is less. At
+	// most a third of TTL, so that one lost beat does not end the lease.
 	Every time.Duration
 	// TTL is how long the server keeps the lease after a beat. Default 3 s; at least 100 ms.
 	TTL time.Duration
 	// Margin is how much earlier than the server the holder gives up. It has to cover the drift of
-	// two clocks over one TTL and what work needs to stop once its context has ended. Default
-	// TTL/10; below a third of TTL.
+	// two clocks over one TTL, and the time that work needs to stop once its context has ended.
+	// Default TTL/10; below a third of TTL.
 	Margin time.Duration
 }
 
@@ -50,11 +50,11 @@ func (c Config) WithDefaults() (Config, error) {
 	return c, nil
 }
 
-// answerTime is how long an answer may take: the timeout of a beat, and the most that is not yet
-// late.
+// answerTime returns how long a reply may take. It is the timeout of a beat. A reply that takes
+// longer is late.
 func (c Config) answerTime() time.Duration { return c.TTL / 4 }
 
-// tolerance is by how much two clocks may disagree before that is taken for a step of one of them.
-// A quarter of Margin is lost at each end of a lease at most, so half of Margin is always left for
-// drift and for the handlers' return.
+// tolerance returns by how much two clocks may disagree before the difference counts as a step of
+// one of them. At most a quarter of Margin is lost at each end of a lease, so half of Margin is
+// always left for drift and for the handlers' return.
 func (c Config) tolerance() time.Duration { return c.Margin / 4 }

@@ -1,33 +1,36 @@
-// Package heartbeat decides that time is up: for a holder, who must stop before others take over,
-// and for its peers, who take over only when it has stopped. It knows nothing of what is held, nor
-// of the server that the two meet at: its owner sends the beats and does the looking. Standard
-// library only.
+// Package heartbeat decides when time is up. A holder must stop before others take over, and its
+// peers take over only after it has stopped. The package knows nothing of what is held, nor of the
+// server at which holder and peers meet: its user sends the beats and looks at the mesh. It imports
+// the standard library only.
 //
 // # Words
 //
-// A lease is what the server lists for a holder, for TTL after each beat. A beat renews it. The
-// deadline D is how long the holder trusts it: TTL - Margin from before the last good beat was
-// sent. A lapse is a D that passed. A judge is a peer that looks at who has no lease any more, in
-// rounds. A judge in doubt has reason not to believe its eyes: then it takes note first, and judges
-// TTL later.
+// A lease is what the server keeps for a holder, for TTL after each beat. A beat renews it. The
+// deadline D is the end of the holder's trust in its lease: TTL - Margin after the instant before
+// its last good beat was sent. A lapse is a D that has passed. A judge is a peer that looks, in
+// rounds, for holders without a lease. A judge in doubt has reason not to trust what it sees: it
+// notes who is absent, and judges TTL later.
 //
 // # Promises
 //
-//   - Lease: trust ends at D, by a timer and by whoever asks, not when some call returns. Nothing ends it later: no hung
-//     beat, no late answer, no sleep of the host (on Linux), no step of the wall clock. D once passed is final.
-//   - Judge: it calls nobody dead before his D, whatever the clocks of the server and of its own host do, as long as
-//     monotonic clocks run alike within Margin/2 over one TTL. The argument, and what it does not cover, stands at Judge.
-//   - Judge: everyone dead is called dead. Without doubt in the first round that misses him; in doubt TTL later, also by
-//     a mesh of one, a judge that has only just come, or with most of the mesh gone at once.
-//   - Watch: one round at a time, jittered, and no burst after a stall.
+//   - Lease: trust ends at D. A timer ends it, and so does every call that looks; it does not wait
+//     for a call to return. Nothing ends it later: no hung beat, no late reply, no sleep of the
+//     host (on Linux), no step of the wall clock. A D that has passed is final.
+//   - Judge: it declares no holder dead before the holder's D, whatever the clocks of the server
+//     and of the judge's own host do, as long as monotonic clocks agree within Margin/2 over one
+//     TTL. The proof, and what it does not cover, stands at Judge.
+//   - Judge: every dead holder is declared dead. Without doubt this happens in the first round that
+//     misses it. In doubt it happens TTL later, also in a mesh of one, by a judge that has only
+//     just started, or when most of the mesh is gone at once.
+//   - Watch: one round at a time, jittered, and no burst of rounds after a stall.
 //
 // No wall clock and no clock of another host decides anything here.
 //
 // # Not promised
 //
-// Between a look at Valid and the act that follows, a process may pause for any time. What lies
-// outside of the server has to be fenced by a token. Elections, locks and quorums are not here: the
-// server is taken to be one.
+// A process may pause for any time between a call of Valid and the act that follows. What lies
+// outside the server has to be fenced by a token. The package has no elections, locks or quorums:
+// it assumes that the server is one.
 //
 // # A lease's life
 //
@@ -35,11 +38,11 @@
 //	                 ^      ├─ beat: ErrLost ──> ended, ErrLost
 //	                 └─ ok ─┴─ ctx ended ──────> ended, its cause
 //
-// An ended lease never lives again: its owner joins as somebody new, with a new Lease.
+// An ended lease never lives again: its owner joins under a new id, with a new Lease.
 //
 // # Goroutines
 //
-// Constructors start nothing. Lease.Keep works in the caller's goroutine and owns one more, for the
-// beat under way, which it waits for (the one exception stands there). Watch.Run runs its rounds in
-// the caller's. Judge has none.
+// Constructors start nothing. Lease.Keep runs in the caller's goroutine and owns one more, for the
+// beat under way, which it waits for (the documentation of Keep names the one exception). Watch.Run
+// runs its rounds in the caller's goroutine. Judge starts none.
 package heartbeat

@@ -10,8 +10,8 @@ import (
 	"github.com/worqr/worqr-go/heartbeat"
 )
 
-// A worker that keeps its lease and judges its peers, as a new one after each lapse. The server is
-// left out.
+// A worker keeps its lease and judges its peers. After each lapse it starts again as a new worker.
+// The server is left out.
 func Example() {
 	var (
 		join = func(context.Context) error { return nil }

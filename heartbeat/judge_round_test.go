@@ -10,13 +10,13 @@ func TestRoundWithoutDoubt(t *testing.T) {
 	b := calm(t)
 	b.round(5, "[]")
 	b.round(5, "[a]", "a")
-	b.round(5, "[a b]", "a", "b") // a is answered until it is no longer registered
+	b.round(5, "[a b]", "a", "b") // a is returned until it is no longer registered
 	b.round(1, "[c]", "c")        // a mesh of one, beside oneself
 	b.round(0, "[]")
 }
 
 func TestMeshOfOneInDoubt(t *testing.T) {
-	b := newBench(t) // it has only just come, and finds one that died before
+	b := newBench(t) // it has only just started, and finds one that died before
 	b.ask(0, 0)
 	b.round(2, "[]", "gone")
 	b.pass(3*time.Second - 1)
@@ -48,8 +48,8 @@ func TestByHand(t *testing.T) {
 	b.round(5, "[a]", "!a")
 }
 
-// A replica that took over may list again who was absent: what was noted at the other one counts no
-// more.
+// A replica that took over may list a holder again that was absent. What was noted at the old
+// server does not count any more.
 func TestAnotherRunDropsNotes(t *testing.T) {
 	b := calm(t)
 	b.round(5, "[]", "!a")

@@ -22,7 +22,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// calm is a bench whose judge has seen enough to be in no doubt.
+// calm returns a bench whose judge has seen enough to be free of doubt.
 func calm(t *testing.T) *bench {
 	b := newBench(t)
 	b.Server("run-1")
@@ -44,7 +44,7 @@ func (b *bench) pass(d time.Duration) {
 
 func (b *bench) advance(d time.Duration) { b.at = b.at.Add(d); b.server += d }
 
-// ask is a request that takes there to reach the server, and back for the answer.
+// ask is a request that takes there to reach the server, and back for the reply.
 func (b *bench) ask(there, back time.Duration) {
 	sent := b.at
 	b.advance(there)
@@ -182,8 +182,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// The answer that tells of an absent one brings the step of the clock along: both belong to one
-// look.
+// The reply that shows a holder absent also carries the step of the clock: both belong to one look.
 func TestStepInTheSameLook(t *testing.T) {
 	b := calm(t)
 	b.advance(time.Second)
@@ -196,8 +195,8 @@ func TestStepInTheSameLook(t *testing.T) {
 	b.round(5, "[a]", "a")
 }
 
-// What steps add up to is measured over the last TTL and more, wherever the judge begins a new
-// stretch of samples.
+// Steps are added up over at least the last TTL, wherever the judge begins a new stretch of
+// samples.
 func TestStepsAddUpOverTTL(t *testing.T) {
 	for _, before := range []time.Duration{0, ms, time.Second, 2900 * ms, 3 * time.Second, 3100 * ms} {
 		b := calm(t)
@@ -215,12 +214,12 @@ func TestStepsAddUpOverTTL(t *testing.T) {
 	}
 }
 
-// A slow answer says too little to measure others by it.
+// A slow reply is too inexact to compare others with.
 func TestSlowAnswerIsNoMeasure(t *testing.T) {
 	for _, b := range []*bench{calm(t), newBench(t)} {
 		if b.seen.empty() {
 			b.ask(200*ms, 0)
-			b.ask(0, 0) // the first that counts
+			b.ask(0, 0) // the first usable one
 		} else {
 			b.ask(200*ms, 0)
 		}
@@ -233,7 +232,7 @@ func TestSlowAnswerIsNoMeasure(t *testing.T) {
 	}
 }
 
-// Clocks that drift apart slowly, for hours, are no step.
+// Clocks that drift apart slowly, over hours, do not count as a step.
 func TestSlowDriftIsNoDoubt(t *testing.T) {
 	b := calm(t)
 	for range 4 * 3600 {

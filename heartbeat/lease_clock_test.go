@@ -41,7 +41,7 @@ func TestHostSlept(t *testing.T) {
 	}
 }
 
-// Nobody asks whether the lease is valid: the look of Keep itself has to notice.
+// Nobody asks whether the lease is valid: Keep has to notice by itself.
 func TestHostSleptSeenByKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keep(t, Config{}, hangs)
@@ -55,7 +55,7 @@ func TestHostSleptSeenByKeep(t *testing.T) {
 	})
 }
 
-// What the clocks say of a sleep may waver; trust that is gone does not come back.
+// The readings of a sleep may waver. Trust that is gone does not come back.
 func TestSleptNeverFalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := keep(t, Config{}, hangs)
@@ -154,7 +154,7 @@ func TestLastLate(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		beat Beat
-		from time.Duration // the earliest that it is seen
+		from time.Duration // the earliest that it is noticed
 		most time.Duration // and the latest
 	}{
 		{"failed", fails, 900 * ms, time.Second},

@@ -109,7 +109,7 @@ func (k *keeping) returns(want error, after time.Duration) {
 
 func fails(context.Context) error { return errNet }
 
-// hangs is a call that honours its context, and nothing else.
+// hangs is a call that honours its context, and does nothing else.
 func hangs(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
@@ -129,7 +129,7 @@ func TestDeadlineCountsFromBeforeTheSend(t *testing.T) {
 		if got := k.Deadline(); !got.Equal(k.start.Add(2700 * ms)) {
 			t.Errorf("first deadline %v after the join", got.Sub(k.start))
 		}
-		<-k.Context().Done() // from here on good is settled
+		<-k.Context().Done() // from here on good does not change
 		k.ends(ErrExpired, good.Add(2700*ms))
 		k.returns(ErrExpired, good.Sub(k.start)+2700*ms)
 		if !k.Deadline().Equal(good.Add(2700 * ms)) {
@@ -143,7 +143,7 @@ func TestSlowJoin(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l, _ := newLease(Config{}, fails, (&host{}).clock())
 			sent := time.Now()
-			time.Sleep(slow) // the answer to the join
+			time.Sleep(slow) // the reply to the join
 			if err := l.Keep(t.Context(), sent); !errors.Is(err, ErrExpired) {
 				t.Errorf("Keep: %v", err)
 			}
@@ -175,7 +175,7 @@ func TestLateAnswerRevivesNothing(t *testing.T) {
 	}
 }
 
-// The answer may be booked before any timer has seen that D has passed.
+// The reply may be recorded before any timer has noticed that D has passed.
 func TestLateAnswerBeforeTheTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := newLease(Config{}, fails, (&host{}).clock())

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// peer is a host that holds, and judges.
+// peer is a host that both holds a lease and judges the others.
 type peer struct {
 	w     *world
 	name  int
@@ -99,7 +99,7 @@ func (p *peer) sleeps(ctx context.Context) {
 	}
 }
 
-// ask is a request over the network. What was sent may be done although its sender gave up.
+// ask is a request over the network. What was sent may be executed although its sender gave up.
 func (p *peer) ask(ctx context.Context, rng *rand.Rand, do func() answer) (sent, received time.Time, a answer, err error) {
 	p.runs()
 	sent = p.now()
@@ -117,13 +117,13 @@ func (p *peer) ask(ctx context.Context, rng *rand.Rand, do func() answer) (sent,
 		<-ctx.Done()
 	}
 	p.runs()
-	if ctx.Err() != nil && rng.IntN(2) == 0 { // else the answer comes, however late
+	if ctx.Err() != nil && rng.IntN(2) == 0 { // else the reply comes, however late
 		err = ctx.Err()
 	}
 	return sent, p.now(), a, err
 }
 
-// way is how long a message travels.
+// way returns how long a message travels.
 func (p *peer) way(rng *rand.Rand) {
 	var calm bool
 	p.w.locked(func() { calm = p.w.calm })
@@ -138,7 +138,7 @@ func (p *peer) way(rng *rand.Rand) {
 	time.Sleep(time.Duration(rng.Int64N(int64(most))))
 }
 
-// live joins, holds and judges until ctx ends, as a new one after each lapse.
+// live joins, holds and judges until ctx ends. After each lapse it joins as a new holder.
 func (p *peer) live(ctx context.Context) {
 	p.runs()
 	fresh := p.rng.IntN(2) == 0 // a judge for each incarnation, or one for all of them
@@ -176,7 +176,7 @@ func (p *peer) live(ctx context.Context) {
 	}
 }
 
-// holds keeps one lease, and judges as long as it lasts.
+// holds keeps one lease, and judges as long as the lease lasts.
 func (p *peer) holds(ctx context.Context, l *Lease, j *Judge, sent time.Time) {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = l.Keep(ctx, sent) })

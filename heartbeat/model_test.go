@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// TestNobodyJudgedWhileHolding lets hosts hold leases at one server and judge each other, through
-// steps of the server's clock, restarts that lose heartbeats, slow, lost and doubled-back messages,
-// hosts that sleep and drift, and failures by hand. Nobody may be called dead while he still holds;
-// and once the trouble is over, everybody dead is called so.
+// TestNobodyJudgedWhileHolding lets hosts hold leases at one server and judge each other. Meanwhile
+// the server's clock steps and heartbeats are lost in restarts. Messages are slow, lost or sent
+// twice. Hosts sleep and drift, and operators fail holders by hand. No holder may be declared dead
+// while it still holds. Once the trouble is over, every dead one has to be declared dead.
 //
 // A failure names its seed. HEARTBEAT_SEED runs that one world, HEARTBEAT_WORLDS=n runs n of them.
 func TestNobodyJudgedWhileHolding(t *testing.T) {
@@ -47,7 +47,7 @@ func TestNobodyJudgedWhileHolding(t *testing.T) {
 	t.Logf("%d verdicts, %d times a holder seemed absent", sum.verdicts, sum.traps)
 }
 
-// world is the server, and what there is besides.
+// world is the server and everything around it.
 type world struct {
 	t     *testing.T
 	seed  uint64
@@ -65,7 +65,7 @@ type world struct {
 	calm     bool
 }
 
-// answer is what the server says to any request.
+// answer is the server's reply to any request.
 type answer struct {
 	ok     bool
 	clock  time.Duration
@@ -93,8 +93,8 @@ func (w *world) live() {
 		wg.Go(func() { p.live(own) })
 	}
 	for time.Since(w.start) < 2*time.Minute {
-		// One step at a time: no judge sees one that is taken back before he, whose beats are in
-		// time, looks again.
+		// One step at a time: a step must not be taken back before a judge, whose beats are in
+		// time, has looked again.
 		time.Sleep(2*time.Second + time.Duration(rng.Int64N(int64(6*time.Second))))
 		w.trouble(rng)
 	}
@@ -119,7 +119,7 @@ func (w *world) locked(f func()) {
 	f()
 }
 
-// trouble befalls the server.
+// trouble brings one fault upon the server, picked at random.
 func (w *world) trouble(rng *rand.Rand) {
 	w.locked(func() {
 		step := 50 * ms << rng.IntN(8) // 50 ms to 6.4 s
@@ -191,7 +191,7 @@ func (w *world) look() answer {
 	return a
 }
 
-// dead is told of a verdict.
+// dead is called with each verdict.
 func (w *world) dead(judge *peer, id string) {
 	w.locked(func() {
 		l := w.lease[id]
@@ -203,7 +203,7 @@ func (w *world) dead(judge *peer, id string) {
 		select {
 		case <-l.Begun():
 		default:
-			ended = true // its join was answered to nobody
+			ended = true // nobody received the reply to its join
 		}
 		if l.Valid() {
 			w.t.Errorf("%v: host %d called %s dead, who holds for %v more",

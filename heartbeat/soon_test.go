@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A noted one is judged as soon as it may be, not at the next round in turn.
+// A noted holder is judged as soon as it may be, not at the next regular round.
 func TestRoundComesWhenANotedOneCanBeJudged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		judge := must(NewJudge(Config{}))

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// Watch is the pace of a periodic job. Rounds are jittered, so that the parties of a mesh do not
-// all act at once.
+// Watch runs a periodic job. Its rounds are jittered, so that the parties of a mesh do not all act
+// at once.
 type Watch struct {
 	// Every is the mean pause between two rounds. Default (zero or less): 1 s.
 	Every time.Duration
-	// Now runs a round at once for each value that is received. What arrives during a round waits
-	// in the channel: with room for one and a send that does not block, any number of pokes costs
-	// one round. Nil or closed: none.
+	// Now starts a round at once for each value that is received. What arrives during a round waits
+	// in the channel. With room for one value and a send that does not block, any number of pokes
+	// costs one round. Nil or closed: never.
 	Now <-chan struct{}
-	// Soon bounds the pause that begins: the next round comes after that at the latest. Zero or
-	// less, or nil: no bound.
+	// Soon returns an upper bound for the pause that begins. Zero, a negative value or a nil func
+	// means no bound.
 	Soon func() time.Duration
 }
 
-// Run calls round again and again until ctx ends, in the caller's goroutine: never two rounds at
-// once, and none runs any more when Run has returned. Before each round, the first too, it pauses
-// for a time drawn evenly from 0.75 to 1.25 Every. The pause begins when the round before has
-// ended: a stall is followed by one round, not by all that were missed.
+// Run calls round again and again in the caller's goroutine, until ctx ends. Two rounds never run
+// at once, and none runs any more when Run has returned. Before each round, also the first, it
+// pauses for a time drawn evenly from 0.75 to 1.25 times Every. The pause begins when the round
+// before has ended. So a stall is followed by one round, not by all that were missed.
 func (w Watch) Run(ctx context.Context, round func(ctx context.Context)) {
 	if w.Every <= 0 {
 		w.Every = time.Second
