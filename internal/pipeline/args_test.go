@@ -14,8 +14,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// sending tells how many writes it is in, each of which reads arguments. It takes its time after
-// the end of a connection.
+// sending counts the writes in progress, each of which reads arguments. Its writes go on for a
+// while after the end of a connection.
 type sending struct {
 	redis.ConnWithTimeout
 	now *atomic.Int32
@@ -31,9 +31,9 @@ func (s sending) Send(name string, args ...any) error {
 	return err
 }
 
-// Once Do has returned its arguments belong to the caller again, however it ended; only a context
-// that ends is excepted. Here the connection breaks in the middle of a request, which is larger
-// than all buffers.
+// Once Do has returned, its arguments belong to the caller again, however it ended; the only
+// exception is a context that ended. Here the connection breaks in the middle of a request that is
+// larger than all buffers.
 func TestArgumentsAreNotReadLate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -49,7 +49,7 @@ func TestArgumentsAreNotReadLate(t *testing.T) {
 		{"answered at its beginning", func(c net.Conn, returned <-chan struct{}) {
 			early(c, "+OK\r\n", returned, 200*time.Millisecond)
 		}},
-		// It neither reads on nor ends the connection: the time-out has to.
+		// The server neither reads on nor ends the connection: the time-out has to end it.
 		{"refused, and silence", func(c net.Conn, returned <-chan struct{}) {
 			early(c, "-ERR Protocol error: invalid bulk length\r\n", returned, soon)
 		}},
@@ -82,7 +82,7 @@ func TestArgumentsAreNotReadLate(t *testing.T) {
 			if n := now.Load(); n != 0 {
 				t.Error("the argument is still being read")
 			}
-			clear(text) // the race detector looks on
+			clear(text) // the race detector sees a reader
 			close(returned)
 			if !sent || err == nil && reply != "OK" {
 				t.Errorf("%v, sent %v, %v", reply, sent, err)
@@ -95,7 +95,7 @@ func TestArgumentsAreNotReadLate(t *testing.T) {
 	}
 }
 
-// early answers before it has read the request.
+// early replies before it has read the request.
 func early(c net.Conn, reply string, returned <-chan struct{}, limit time.Duration) {
 	io.CopyN(io.Discard, c, 100)
 	io.WriteString(c, reply)

@@ -14,8 +14,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// One EVALSHA of a trivial script, by so many callers: over a pipe, and over a redigo pool with one
-// connection per call.
+// BenchmarkDo and BenchmarkPool run one EVALSHA of a trivial script from a number of callers: over
+// a pipe, and over a redigo pool with one connection per call.
 
 func BenchmarkDo(b *testing.B) {
 	benchmark(b, func(b *testing.B, url, sha string, _ int) func() error {
@@ -59,7 +59,7 @@ func benchmark(b *testing.B, with func(b *testing.B, url, sha string, callers in
 	}
 }
 
-// run does n calls with so many callers.
+// run makes n calls from a number of callers.
 func run(b *testing.B, callers, n int, call func() error) {
 	var all sync.WaitGroup
 	var next atomic.Int64

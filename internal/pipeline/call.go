@@ -5,13 +5,13 @@ import (
 	"sync/atomic"
 )
 
-// call is a request with one caller, who waits.
+// call is a request with one caller, who waits for it.
 type call struct {
 	name  string
 	args  []any
 	state atomic.Int32
-	done  chan struct{} // one token: it was answered
-	late  chan struct{} // one token: it was not, for some time
+	done  chan struct{} // one token: the reply came
+	late  chan struct{} // one token: the reply is late
 
 	reply any
 	sent  bool
@@ -27,18 +27,19 @@ const (
 
 func newCall() any { return &call{done: make(chan struct{}, 1), late: make(chan struct{}, 1)} }
 
-// Do sends a command and waits for its answer, or until ctx ends: that frees the caller, and leaves
-// the connection to the others. sent tells with an error whether the server may have run the
-// command. A refusal of the server is a redis.Error.
+// Do sends a command and waits for its reply, or until ctx ends. The end of ctx frees the caller
+// and leaves the connection to the others. With an error, sent reports whether the server may have
+// run the command. A refusal by the server is a redis.Error.
 //
-// After an error of ctx args may be read for as long as a write takes.
+// After an error of ctx, args may still be read for as long as a write takes.
 func (p *Pipe) Do(ctx context.Context, name string, args ...any) (reply any, sent bool, err error) {
 	return p.call(ctx, true, name, args)
 }
 
-// Try is Do, and waits for an answer no longer than Config.Patience once the command is written:
-// its error is ErrLate then, and the next request goes over another connection. It is for a command
-// that may be sent twice. args may be read then as after an error of ctx.
+// Try is like Do, but once the command is written it waits for a reply no longer than
+// Config.Patience. After that it returns ErrLate, and the next request goes over another
+// connection. It is for a command that may be sent twice. args may then still be read, as after an
+// error of ctx.
 func (p *Pipe) Try(ctx context.Context, name string, args ...any) (reply any, sent bool, err error) {
 	return p.call(ctx, false, name, args)
 }
@@ -85,6 +86,5 @@ func (c *call) Answered(reply any, sent bool, err error) {
 	c.done <- struct{}{}
 }
 
-// Late tells the caller that its answer has not come for some time. It is not called after
-// Answered.
+// Late is called when the reply has not come for some time. It is not called after Answered.
 func (c *call) Late() { c.late <- struct{}{} }

@@ -13,8 +13,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// A pipe that was not used has no goroutine: this bubble would not end, as nobody closes it. One
-// that was closed has none either, used or not.
+// A pipe that was not used has no goroutine: nobody closes it here, and the bubble would not end. A
+// closed pipe has none either, used or not.
 func TestUnusedPipeIsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{to: inMemory(served)}
@@ -42,8 +42,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 	redistest.Eventually(t, soon, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// Close answers what is flying, what waits for a dial or a pause, and what comes later, all with
-// ErrClosed.
+// Close answers everything with ErrClosed: what is flying, what waits for a dial or a pause, and
+// what comes later.
 func TestCloseAnswersAll(t *testing.T) {
 	closed := func(t *testing.T, sent bool, all ...*request) { // Close has returned, and everything is answered
 		t.Helper()
@@ -101,7 +101,7 @@ func TestCloseAnswersAll(t *testing.T) {
 	})
 }
 
-// Close while many send: each request has one answer, whatever came first.
+// Close while many send: each request is answered once, whatever came first.
 func TestCloseUnderSend(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)

@@ -20,7 +20,8 @@ import (
 
 var errLeft = errors.New("the caller has left")
 
-// An ended context frees its caller. The others on the connection get their answers, and it stays.
+// An ended context frees its caller. The others on the connection get their replies, and the
+// connection stays.
 func TestEndedContextFreesTheCallerOnly(t *testing.T) {
 	t.Parallel()
 	proxy := redistest.NewProxy(t, redistest.Shared(t).URL())
@@ -48,7 +49,8 @@ func TestEndedContextFreesTheCallerOnly(t *testing.T) {
 	}
 }
 
-// What is withdrawn before it was written is never sent: here while the connection is dialled.
+// A request that is withdrawn before it was written is never sent: here while the connection is
+// dialled.
 func TestWithdrawnIsNeverSent(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)
@@ -74,7 +76,7 @@ func TestWithdrawnIsNeverSent(t *testing.T) {
 	}
 }
 
-// large is a request that says when it is about to be written.
+// large is a request that signals when it is about to be written.
 type large struct {
 	*request
 	writing chan struct{}
@@ -85,8 +87,8 @@ func (l large) Command() (string, []any, int) {
 	return l.request.Command()
 }
 
-// The same while the writer is stuck: the server does not read. It is not stuck for the one who
-// leaves.
+// The same while the writer is stuck because the server does not read. The caller that leaves is
+// not stuck.
 func TestWithdrawnBehindAStuckWriter(t *testing.T) {
 	t.Parallel()
 	reads, seen := make(chan struct{}), make(chan []string, 10)
@@ -102,7 +104,7 @@ func TestWithdrawnBehindAStuckWriter(t *testing.T) {
 	defer p.Close()
 	big := large{ask("ECHO", strings.Repeat("x", 32<<20)), make(chan struct{})}
 	p.Send(big)
-	<-big.writing // from here on it is in the writer's hands, and the next wait
+	<-big.writing // from here on the writer has it, and the next ones wait
 	ctx, leave := context.WithCancelCause(t.Context())
 	left, stays := do(p, ctx, "ECHO", "left"), do(p, t.Context(), "ECHO", "stays")
 	leave(errLeft)
@@ -120,7 +122,7 @@ func TestWithdrawnBehindAStuckWriter(t *testing.T) {
 	}
 }
 
-// A batch of which every request is withdrawn sends nothing, and one more does.
+// A batch of which every request is withdrawn sends nothing. With one more request it sends that.
 func TestAllWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen atomic.Int32
@@ -159,8 +161,8 @@ func TestAllWithdrawn(t *testing.T) {
 	})
 }
 
-// When the reply is lost the caller learns that the command may have run. It has, or has not: once,
-// never twice.
+// When the reply is lost, the caller learns that the command may have run. It ran once or not at
+// all, never twice.
 func TestLostReply(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

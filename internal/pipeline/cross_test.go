@@ -15,12 +15,12 @@ import (
 )
 
 // Replies never cross, whatever breaks: 500,000 calls of 128 callers through a storm (see
-// storm_test.go), a tenth of it with -short, 10 million with WORQR_LONG=1. Each call checks that
-// the answer is its own. Besides, through all of it:
-//   - no request is written twice, and none that was said not to be sent is written at all;
-//   - arguments are not read after Do returned, unless its context had ended or it was late: each caller writes the next
-//     call's payload into the same bytes at once. The race detector sees a violation, and so does the proxy: a payload
-//     that is none.
+// storm_test.go), a tenth of that with -short, 10 million with WORQR_LONG=1. Each call checks that
+// the reply is its own. Two more facts are checked throughout:
+//   - No request is written twice, and none that was reported as not sent is written at all.
+//   - Arguments are not read after Do has returned, unless its context ended or it was late. Each
+//     caller writes the next call's payload into the same bytes at once. The race detector sees a
+//     violation, and so does the proxy: the payload is then invalid.
 func TestRepliesNeverCross(t *testing.T) {
 	calls := 500_000
 	if os.Getenv("WORQR_LONG") != "" {
@@ -31,7 +31,7 @@ func TestRepliesNeverCross(t *testing.T) {
 	weather(t, calls, func(d dialler) dialler { return d })
 }
 
-// The same with connections that are no ConnWithTimeout.
+// The same with connections that do not implement ConnWithTimeout.
 func TestRepliesNeverCrossHidden(t *testing.T) {
 	weather(t, 50_000, hide)
 }
@@ -60,7 +60,7 @@ func weather(t *testing.T, calls int, wrap func(dialler) dialler) {
 	}
 }
 
-// call is one caller: it does calls until there are no more.
+// call is one caller: it makes calls until there are no more to make.
 func (s *storm) call() {
 	payload := make([]byte, 0, maxPayload)
 	for {
@@ -75,7 +75,7 @@ func (s *storm) call() {
 	}
 }
 
-// one does call id. It answers whether payload is its own again.
+// one makes call id. It reports whether the caller may write into payload again.
 func (s *storm) one(id uint64, payload []byte) bool {
 	switch s.fault(id) {
 	case cutAll:
@@ -130,7 +130,8 @@ func (s *storm) one(id uint64, payload []byte) bool {
 	return ctx.Err() == nil && err != pipeline.ErrLate
 }
 
-// own tells whether a reply is the payload, as the command of this kind gives it.
+// own reports whether a reply is the payload, in the form in which the command of this kind returns
+// it.
 func own(kind int, reply any, payload []byte) bool {
 	if kind == nest {
 		parts, err := redis.Values(reply, nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/worqr/worqr-go/internal/pipeline"
 )
 
-// replies are one of each kind, each with what its caller must get.
+// replies holds one reply of each kind, each with what its caller must get.
 var replies = []struct {
 	bytes string
 	want  any // an error is a refusal
@@ -32,8 +32,8 @@ var replies = []struct {
 	{"$4\r\nlast\r\n", []byte("last")},
 }
 
-// A connection that is cut at any byte of its replies: who has a whole one gets it, everybody else
-// learns that the command was sent. The next call goes over a new connection.
+// A connection is cut at every byte of its replies. A caller whose reply is whole gets it, and
+// every other caller learns that the command was sent. The next call goes over a new connection.
 func TestCutAtEveryByteOfTheReplies(t *testing.T) {
 	t.Parallel()
 	var stream string
@@ -99,8 +99,8 @@ func batched(dial dialler, n, width int) (*pipeline.Pipe, []*request) {
 	return p, all
 }
 
-// A connection that is cut at any byte of what was written: the server has answered the whole ones,
-// or none.
+// A connection is cut at every byte of what was written. The server has replied to the whole
+// requests, or to none.
 func TestCutAtEveryByteOfTheRequests(t *testing.T) {
 	t.Parallel()
 	const one, n = "*2\r\n$4\r\nECHO\r\n$1\r\n0\r\n", 4
@@ -129,7 +129,7 @@ func cutRequests(t *testing.T, n, cut, answered int) {
 	for i, r := range sent {
 		switch a := r.answer(t); {
 		case a.err == nil && i < answered && string(a.reply.([]byte)) == fmt.Sprint(i):
-		// A cut can come before the answers are read.
+		// A cut can come before the replies are read.
 		case a.err == nil || errors.As(a.err, new(redis.Error)) || !a.sent && cut > 0: // at 0 it may be known before a write
 			t.Fatalf("cut at %d, %d answered: %d got %s, sent %v, %v", cut, answered, i, a.reply, a.sent, a.err)
 		default:
@@ -141,7 +141,7 @@ func cutRequests(t *testing.T, n, cut, answered int) {
 	}
 }
 
-// The same in the middle of a write: the request is larger than all buffers on its way.
+// The same in the middle of a write: the request is larger than all buffers on the way.
 func TestCutWhileWriting(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("x", 32<<20)

@@ -15,7 +15,7 @@ import (
 
 var errRefused = errors.New("connection refused")
 
-// outage is a server that cannot be reached for a while. It notes when it was dialled.
+// outage is a server that cannot be reached for a while. It records when it was dialled.
 type outage struct {
 	to    func(context.Context) (redis.Conn, error)
 	over  bool
@@ -38,8 +38,8 @@ func ms(all ...int) (ds []time.Duration) {
 	return ds
 }
 
-// A failed dial answers all that waits, as not sent. The next waits for a pause that doubles up to
-// a quarter second, and begins anew after a success.
+// A failed dial answers all that is queued, as not sent. The next dial waits for a pause, which
+// doubles up to a quarter second and starts small again after a success.
 func TestDialFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &outage{to: inMemory(served), start: time.Now()}
@@ -57,20 +57,20 @@ func TestDialFails(t *testing.T) {
 		if want := ms(0, 10, 30, 70, 150, 310, 560, 810); !slices.Equal(o.at, want) {
 			t.Fatalf("dialled at %v, want %v", o.at, want)
 		}
-		// It dials for a request, never by itself, and at once when the pause is over already.
+		// It dials for a request, never by itself. It dials at once when the pause is over already.
 		pass(time.Minute)
 		o.start, o.at = time.Now(), nil
 		fail(1)
 		if !slices.Equal(o.at, ms(0)) {
 			t.Fatalf("after a minute: dialled at %v", o.at)
 		}
-		// Recovery: what comes in the pause waits for the next attempt.
+		// Recovery: what comes during the pause waits for the next attempt.
 		o.over = true
 		echoes(t, p, "back")
 		if !slices.Equal(o.at, ms(0, 250)) {
 			t.Fatalf("it is back, dialled at %v", o.at)
 		}
-		// The next outage begins with the least pause.
+		// The next outage begins with the shortest pause.
 		if _, sent, err := p.Do(t.Context(), "QUIT"); err == nil || !sent {
 			t.Fatalf("sent %v, %v", sent, err)
 		}
@@ -82,7 +82,7 @@ func TestDialFails(t *testing.T) {
 	})
 }
 
-// All that waits for a dial gets its error, and nothing stays behind.
+// All that waits for a dial gets the dial's error, and nothing stays behind.
 func TestDialFailsForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{gate: make(chan struct{}), to: func(context.Context) (redis.Conn, error) { return nil, errRefused }}
@@ -109,7 +109,8 @@ func TestDialFailsForAll(t *testing.T) {
 	})
 }
 
-// A dial may take Timeout, no longer. A caller that waits for it, or for the pause, may leave.
+// A dial may take Timeout, and no longer. A caller that waits for the dial, or for the pause, may
+// leave.
 func TestDialHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{gate: make(chan struct{}), to: inMemory(served)}

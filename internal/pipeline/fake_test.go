@@ -16,13 +16,13 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// A server played by hand, for claims about the pipeline alone: what it does at a chosen byte or
+// A scripted server, for claims about the pipeline alone: it does something at a chosen byte or
 // moment.
 
-// play is the server's side of the n-th connection. Its return closes it.
+// play is the server's side of the n-th connection. The connection is closed when it returns.
 type play func(n int, c net.Conn)
 
-// listen plays on a TCP port until stop.
+// listen runs play on a TCP port until stop.
 func listen(t testing.TB, play play) (dial dialler, stop func()) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -49,7 +49,7 @@ func listen(t testing.TB, play play) (dial dialler, stop func()) {
 	}
 }
 
-// inMemory plays without a socket, for a synctest bubble.
+// inMemory runs play without a socket, for a synctest bubble.
 func inMemory(play play) dialler {
 	var dialled atomic.Int32
 	return func(context.Context) (redis.Conn, error) {
@@ -63,8 +63,8 @@ func inMemory(play play) dialler {
 	}
 }
 
-// requests reads what the client sends until its end. It reads ahead, so that a server which sleeps
-// holds no writer up.
+// requests reads what the client sends until its end. It reads ahead, so that a server that sleeps
+// does not block the writer.
 func requests(c net.Conn) <-chan []string {
 	all := make(chan []string, 4096)
 	go func() {
@@ -113,8 +113,8 @@ func readLength(r *bufio.Reader, kind byte) (int, error) {
 
 func bulk(s string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(s), s) }
 
-// served answers ECHO, and SLEEP <duration> after that time, in order. From SILENCE on it answers
-// nothing.
+// served replies to ECHO, and to SLEEP <duration> after that time, in order. From SILENCE on it
+// does not reply.
 func served(_ int, c net.Conn) {
 	all := requests(c)
 	for r := range all {

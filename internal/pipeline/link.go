@@ -10,7 +10,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// errRetired is why a link that was given up has ended. Nobody who was sent is answered with it.
+// errRetired is the reason why a retired link has ended. No request that was sent gets it.
 var errRetired = errors.New("the connection is given up for another")
 
 // link is one connection, until it breaks.
@@ -20,7 +20,7 @@ type link struct {
 	wrong             func(refusal error) bool
 
 	writing sync.Mutex   // held while requests are written
-	written atomic.Int64 // requests of which all was given to the connection
+	written atomic.Int64 // requests that were passed to the connection in full
 
 	mu      sync.Mutex
 	flying  ring        // written, or about to be, and not answered
@@ -28,7 +28,7 @@ type link struct {
 	timer   *time.Timer // looks at the oldest of them; nil: not armed
 	err     error       // why it is broken
 	retired bool        // nothing more is sent over it
-	arrive  sync.Cond   // something is flying, or the link is broken
+	arrive  sync.Cond   // signalled when something is flying, or the link is broken
 
 	received int64 // answers, of the reader alone
 }
@@ -38,7 +38,7 @@ type flight struct {
 	request Request
 	callers int
 	since   time.Time
-	late    bool // its caller was told
+	late    bool // Late was called
 }
 
 func newLink(conn redis.Conn, cfg Config) *link {
@@ -54,7 +54,7 @@ func (l *link) usable() bool {
 	return l.err == nil && !l.retired
 }
 
-// retire ends the link when all that is flying has been answered.
+// retire ends the link once all that is flying has been answered.
 func (l *link) retire() {
 	l.mu.Lock()
 	l.retired = true
@@ -71,7 +71,7 @@ func (l *link) callers() int {
 	return l.load
 }
 
-// age tells for how long the oldest request has been flying.
+// age returns for how long the oldest request has been flying.
 func (l *link) age(now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,8 +81,8 @@ func (l *link) age(now time.Time) time.Duration {
 	return now.Sub(l.flying.front().since)
 }
 
-// send writes requests and flushes, and answers how many callers wait for them. What was not
-// written when the link broke is answered as not sent.
+// send writes requests and flushes. It returns how many callers wait for them. What was not written
+// when the link broke is answered as not sent.
 func (l *link) send(batch []Request) (callers int) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -96,7 +96,7 @@ func (l *link) send(batch []Request) (callers int) {
 			continue
 		}
 		// It flies before it is written: Send writes to the socket when its buffer is full, and the
-		// answer may be fast.
+		// reply may be fast.
 		if broken == nil {
 			broken = l.push(flight{request: r, callers: n, since: now})
 			if broken == nil {
@@ -118,7 +118,7 @@ func (l *link) send(batch []Request) (callers int) {
 	return callers
 }
 
-// push notes a request as flying, unless the link is broken.
+// push records a request as flying, unless the link is broken.
 func (l *link) push(f flight) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,8 +139,8 @@ func (l *link) push(f flight) error {
 	return nil
 }
 
-// watch tells of each request that its answer is late, and gives the connection up when one takes
-// too long. It is armed while something is flying.
+// watch calls Late on each request whose reply is late, and ends the connection when one takes too
+// long. Its timer runs while something is flying.
 func (l *link) watch() {
 	l.mu.Lock()
 	if l.err != nil || l.flying.len() == 0 {
@@ -157,7 +157,7 @@ func (l *link) watch() {
 			break
 		}
 		if call, ok := f.request.(*call); ok && !f.late {
-			call.Late() // it is flying, so it has not been answered
+			call.Late() // it is flying, so Answered was not called yet
 		}
 		f.late = true
 	}
@@ -170,9 +170,9 @@ func (l *link) watch() {
 	}
 }
 
-// read gives each answer to its request, until the link breaks; then it answers all that is flying.
-// It reads also while nothing is flying: so a connection that the server has closed is known before
-// the next request is sent into it.
+// read passes each reply to its request until the link breaks. Then it answers all that is flying
+// with the error. It reads also while nothing is flying, so that a connection that the server has
+// closed is known before the next request is sent over it.
 func (l *link) read() {
 	defer l.bury()
 	for {
@@ -191,7 +191,7 @@ func (l *link) read() {
 			return
 		}
 		if err != nil && !retired && l.wrong(err) {
-			l.retire() // before it is answered: another attempt goes over another connection
+			l.retire() // before it is answered, so that another attempt goes over another connection
 		}
 		f.request.Answered(reply, true, err)
 		if last {
@@ -200,21 +200,22 @@ func (l *link) read() {
 	}
 }
 
-// refusal tells an answer of the server from an error of the connection.
+// refusal reports whether err is an error reply of the server, and not an error of the connection.
 func refusal(err error) bool {
 	var answer redis.Error
 	return errors.As(err, &answer)
 }
 
-// unwritten waits for the writer: a server that refuses an argument for its length does not read
-// the rest, and the writer still reads its arguments. The request is still flying, so this has an
-// end.
+// unwritten waits for the writer. A server that refuses an argument for its length does not read
+// the rest, while the writer still reads the arguments. The request is still flying, so this wait
+// ends.
 func (l *link) unwritten() {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 }
 
-// pop takes out what the next answer is for. last: it was the last one of a link that is retired.
+// pop removes and returns the flight that the next reply is for. last reports whether it was the
+// last one of a retired link.
 func (l *link) pop() (f flight, ok, retired, last bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,8 +227,8 @@ func (l *link) pop() (f flight, ok, retired, last bool) {
 	return f, true, l.retired, l.retired && l.flying.len() == 0
 }
 
-// receive waits for an answer without a limit of its own. A connection that has always one is read
-// only while something is flying: its time-out breaks it.
+// receive waits for a reply without a time limit of its own. A connection that always has a limit
+// is read only while something is flying, because its time-out breaks it.
 func (l *link) receive() (any, error) {
 	if conn, ok := l.conn.(redis.ConnWithTimeout); ok {
 		return conn.ReceiveWithTimeout(0)
@@ -240,7 +241,7 @@ func (l *link) receive() (any, error) {
 	return l.conn.Receive()
 }
 
-// fail breaks the link, and answers why it is broken: what came first. Its reader ends by this, and
+// fail breaks the link and returns the first error that broke it. This ends the reader, which
 // answers what is flying.
 func (l *link) fail(err error) error {
 	l.mu.Lock()
@@ -254,11 +255,11 @@ func (l *link) fail(err error) error {
 	}
 	l.arrive.Signal()
 	l.mu.Unlock()
-	_ = l.conn.Close() // it is given up; this ends what is being written, too
+	_ = l.conn.Close() // this also ends a write under way
 	return err
 }
 
-// bury answers all that is flying on a broken link, when nothing reads its arguments any more.
+// bury answers all that is flying on a broken link, once nothing reads its arguments any more.
 func (l *link) bury() {
 	l.writing.Lock()
 	defer l.writing.Unlock()

@@ -29,7 +29,7 @@ func bubble(t *testing.T, cfg pipeline.Config, play play, test func(t *testing.T
 	})
 }
 
-// An answer that nobody asked for breaks the connection, and nobody gets it.
+// A reply that nobody asked for breaks the connection, and no caller gets it.
 func TestUnaskedReply(t *testing.T) {
 	for _, extra := range []string{"$5\r\nextra\r\n", "-ODD extra\r\n", "*1\r\n:1\r\n"} {
 		bubble(t, pipeline.Config{}, func(n int, c net.Conn) {
@@ -52,7 +52,7 @@ func TestUnaskedReply(t *testing.T) {
 	}
 }
 
-// What is no RESP at all breaks it too.
+// A reply that is not RESP breaks it too.
 func TestNoReply(t *testing.T) {
 	bubble(t, pipeline.Config{}, func(n int, c net.Conn) {
 		if n > 1 {
@@ -69,8 +69,8 @@ func TestNoReply(t *testing.T) {
 	})
 }
 
-// No answer within Timeout breaks the connection, for all that waits on it. What counts is the
-// oldest that is flying.
+// Without a reply within Timeout the connection breaks, for all that waits on it. What counts is
+// the oldest request that is flying.
 func TestTimeout(t *testing.T) {
 	bubble(t, pipeline.Config{Timeout: 3 * time.Second, Connections: 1}, served, func(t *testing.T, p *pipeline.Pipe, l *line) {
 		for range 3 { // two seconds each, one after the other
@@ -98,7 +98,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// An answer to an older one does not set the clock of a younger one back.
+// A reply to an older request does not restart the clock of a younger one.
 func TestTimeoutOfTheOldest(t *testing.T) {
 	bubble(t, pipeline.Config{Timeout: 3 * time.Second, Connections: 1}, served, func(t *testing.T, p *pipeline.Pipe, l *line) {
 		start := time.Now()
@@ -122,8 +122,8 @@ func TestTimeoutOfTheOldest(t *testing.T) {
 	})
 }
 
-// A connection lives through any idle time, also one without a ConnWithTimeout, whose own read
-// time-out is a second here.
+// A connection survives any idle time, also one without ConnWithTimeout, whose own read time-out is
+// a second here.
 func TestIdle(t *testing.T) {
 	for _, wrap := range []func(dialler) dialler{func(d dialler) dialler { return d }, hide} {
 		synctest.Test(t, func(t *testing.T) {
@@ -141,8 +141,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A connection without a ConnWithTimeout works under load and breaks like any other; its own
-// time-out breaks it.
+// A connection without ConnWithTimeout works under load and breaks like any other; its own time-out
+// breaks it.
 func TestHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{to: hide(inMemory(served))}
@@ -168,7 +168,7 @@ func TestHidden(t *testing.T) {
 	})
 }
 
-// ending tells when its connection is given up.
+// ending signals when its connection is given up.
 type ending struct {
 	redis.ConnWithTimeout
 	ended chan struct{}
@@ -225,7 +225,7 @@ func (l lingering) Close() error {
 	return l.ConnWithTimeout.Close()
 }
 
-// While a connection that broke is being closed, the others are sent over a new one.
+// While a broken connection is being closed, the other requests are sent over a new one.
 func TestSendDoesNotWaitForAClose(t *testing.T) {
 	t.Parallel()
 	dial, stop := listen(t, served)

@@ -17,13 +17,13 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// soon bounds what must come, on a busy machine too.
+// soon is a limit for what has to happen, generous enough for a busy machine.
 const soon = 20 * time.Second
 
 // pass lets time pass, where that is what a test is about.
 func pass(d time.Duration) { <-time.After(d) }
 
-// open makes a pipe that ends with the test.
+// open returns a pipe that is closed at the end of the test.
 func open(t testing.TB, cfg pipeline.Config) *pipeline.Pipe {
 	t.Helper()
 	p := pipeline.New(cfg)
@@ -33,7 +33,7 @@ func open(t testing.TB, cfg pipeline.Config) *pipeline.Pipe {
 
 type dialler = func(context.Context) (redis.Conn, error)
 
-// line dials, counts, and can make the dials wait.
+// line dials, counts the dials, and can delay them.
 type line struct {
 	to      dialler
 	gate    chan struct{} // nil, or a dial waits until it is closed
@@ -52,12 +52,12 @@ func (l *line) dial(ctx context.Context) (redis.Conn, error) {
 	return l.to(ctx)
 }
 
-// byURL dials a Redis.
+// byURL returns a dial function for the Redis at a URL.
 func byURL(url string) dialler {
 	return func(ctx context.Context) (redis.Conn, error) { return redis.DialURLContext(ctx, url) }
 }
 
-// hidden has no time-out of its own for a read: it is no redis.ConnWithTimeout.
+// hidden has no time-out of its own for a read: it does not implement redis.ConnWithTimeout.
 type hidden struct{ redis.Conn }
 
 func hide(dial dialler) dialler {
@@ -77,7 +77,7 @@ type answer struct {
 	err   error
 }
 
-// request is one for Send. It keeps its answer.
+// request is a Request for Send. It keeps its answer.
 type request struct {
 	name    string
 	args    []any
@@ -110,14 +110,14 @@ func send(p *pipeline.Pipe, name string, args ...any) *request {
 	return r
 }
 
-// do is a Do in a goroutine of its own.
+// do runs Do in a goroutine of its own.
 func do(p *pipeline.Pipe, ctx context.Context, name string, args ...any) *request {
 	r := ask(name, args...)
 	go func() { r.Answered(p.Do(ctx, name, args...)) }()
 	return r
 }
 
-// echoes does a call that must succeed at its first attempt.
+// echoes makes a call that must succeed at its first attempt.
 func echoes(t testing.TB, p *pipeline.Pipe, text string) {
 	t.Helper()
 	if v, err := redis.String(first(p.Do(context.Background(), "ECHO", text))); err != nil || v != text {
@@ -125,10 +125,10 @@ func echoes(t testing.TB, p *pipeline.Pipe, text string) {
 	}
 }
 
-// first gives what redigo's converters take.
+// first returns what redigo's converters take.
 func first(reply any, _ bool, err error) (any, error) { return reply, err }
 
-// seeded gives a seed that WORQR_SEED repeats, and says which it is.
+// seeded returns a seed that WORQR_SEED repeats, and logs it.
 func seeded(t testing.TB) uint64 {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("WORQR_SEED"), 10, 64)

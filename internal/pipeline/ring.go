@@ -27,7 +27,7 @@ func (r *ring) push(f flight) {
 
 func (r *ring) pop() flight {
 	f := r.items[r.first]
-	r.items[r.first] = flight{} // lets go of the request
+	r.items[r.first] = flight{} // frees the request
 	r.first = (r.first + 1) % len(r.items)
 	r.n--
 	return f

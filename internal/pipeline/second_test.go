@@ -13,7 +13,7 @@ import (
 	"github.com/worqr/worqr-go/internal/pipeline"
 )
 
-// numbered is served, but WHERE answers the number of its connection.
+// numbered works like served, but replies to WHERE with the number of its connection.
 func numbered(n int, c net.Conn) {
 	for r := range requests(c) {
 		switch r[0] {
@@ -27,7 +27,7 @@ func numbered(n int, c net.Conn) {
 	}
 }
 
-// While an answer is slow, the next requests go over the second connection, and only then.
+// While a reply is slow, the next requests go over the second connection, and only then.
 func TestSecondConnection(t *testing.T) {
 	bubble(t, pipeline.Config{}, numbered, func(t *testing.T, p *pipeline.Pipe, l *line) {
 		where := func(want string) {
@@ -46,7 +46,7 @@ func TestSecondConnection(t *testing.T) {
 		behind := do(p, t.Context(), "WHERE") // not slow yet: it waits behind it
 		pass(95 * time.Millisecond)
 		where("II")
-		// The second is slow too, but not for so long.
+		// The second connection is slow too, but for a shorter time.
 		other := do(p, t.Context(), "SLEEP", "2s")
 		pass(100 * time.Millisecond)
 		both := do(p, t.Context(), "WHERE")
@@ -72,7 +72,7 @@ func TestSecondConnection(t *testing.T) {
 
 func (a answer) parts() (any, bool, error) { return a.reply, a.sent, a.err }
 
-// As long as the answers come in time one connection serves everybody.
+// As long as the replies come in time, one connection serves all callers.
 func TestOneConnectionWhileFast(t *testing.T) {
 	bubble(t, pipeline.Config{}, served, func(t *testing.T, p *pipeline.Pipe, l *line) {
 		var all sync.WaitGroup
@@ -96,7 +96,7 @@ func TestOneConnectionWhileFast(t *testing.T) {
 	})
 }
 
-// With one connection all wait.
+// With one connection, all callers wait.
 func TestOnlyOneConnection(t *testing.T) {
 	bubble(t, pipeline.Config{Connections: 1}, numbered, func(t *testing.T, p *pipeline.Pipe, l *line) {
 		slow := do(p, t.Context(), "SLEEP", "1s")
@@ -110,8 +110,8 @@ func TestOnlyOneConnection(t *testing.T) {
 	})
 }
 
-// A first connection that is dead without a word gets nothing more, also not while the second is
-// slow for a moment.
+// A first connection that is silently dead gets no more requests, also not while the second is slow
+// for a moment.
 func TestSecondSlowBesideADeadOne(t *testing.T) {
 	bubble(t, pipeline.Config{Timeout: 5 * time.Second}, served, func(t *testing.T, p *pipeline.Pipe, l *line) {
 		lost := do(p, t.Context(), "SILENCE")
@@ -128,7 +128,7 @@ func TestSecondSlowBesideADeadOne(t *testing.T) {
 	})
 }
 
-// A connection that was lost while it was slow leaves the second to itself.
+// After the first connection was lost while it was slow, the second serves alone.
 func TestLossOfTheSlowOne(t *testing.T) {
 	bubble(t, pipeline.Config{Timeout: time.Second}, func(n int, c net.Conn) {
 		served(n, c)

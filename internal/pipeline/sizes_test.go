@@ -16,15 +16,15 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// Arguments and replies that are larger than every buffer on the way, from many callers at once:
-// who writes must not wait for one who reads.
+// Arguments and replies are larger than every buffer on the way, from many callers at once. The
+// writer must not wait for the reader.
 func TestLarge(t *testing.T) {
 	t.Parallel()
 	p := open(t, pipeline.Config{Dial: byURL(redistest.Own(t).URL()), Timeout: soon, Connections: 1})
 	var callers sync.WaitGroup
 	for i := range 32 {
 		callers.Go(func() {
-			// The sizes about redigo's 4 KiB, and some that no socket holds.
+			// The sizes around redigo's 4 KiB, and some that no socket holds.
 			for _, size := range []int{0, 1, 4090, 4095, 4096, 4097, 1 << 16, 1 << 20} {
 				want := bytes.Repeat([]byte{byte(i)}, size)
 				if got, err := redis.Bytes(first(p.Do(t.Context(), "ECHO", want))); err != nil || !bytes.Equal(got, want) {
@@ -40,9 +40,9 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// One batch of more than the buffers and the sockets of both sides hold, in requests and in
-// replies. Redis buffers its replies without a limit; not so the other server: as long as its reply
-// is not read it reads nothing.
+// One batch holds more than the buffers and the sockets of both sides, in requests and in replies.
+// Redis buffers its replies without a limit. The other server does not: as long as its reply is not
+// read, it reads nothing.
 func TestLongBatch(t *testing.T) {
 	t.Parallel()
 	stepwise, stop := listen(t, func(_ int, c net.Conn) {
@@ -67,7 +67,7 @@ func TestLongBatch(t *testing.T) {
 	}
 }
 
-// What a command may be made of, and what an answer may be: as redigo has it.
+// The pipe accepts the arguments and returns the replies that redigo does.
 func TestArgumentsAndReplies(t *testing.T) {
 	t.Parallel()
 	p := open(t, pipeline.Config{Dial: byURL(redistest.Shared(t).URL())})

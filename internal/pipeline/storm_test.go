@@ -13,8 +13,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// storm is a Redis behind faults. What becomes of a call is drawn from the seed and its number
-// alone, so the same seed gives the same storm, whoever does which call.
+// storm is a Redis behind faults. The fate of a call is drawn from the seed and the call's number
+// alone. So the same seed makes the same storm, whichever caller makes which call.
 type storm struct {
 	t       *testing.T
 	seed    uint64
@@ -42,19 +42,19 @@ const (
 	kinds
 )
 
-// The faults. The first two are the caller's to raise before its call, the others meet the call at
-// the proxy.
+// The faults. The caller raises the first two before its call. The others meet the call at the
+// proxy.
 const (
 	none = iota
 	cutAll
 	killAll // CLIENT KILL
 	cutBefore
 	cutAfter
-	silence // the connection answers nothing more
+	silence // the connection replies no more
 	slow    // it goes on after 50 ms
 )
 
-// One call in this many meets a fault, in this order.
+// One call in so many meets a fault, in this order.
 const faultEvery = 2500
 
 var faults = []int{
@@ -82,7 +82,7 @@ func newStorm(t *testing.T, calls int) *storm {
 	return s
 }
 
-// draw gives call id's own chance for one question.
+// draw returns the random number of call id for one question.
 func (s *storm) draw(id, question uint64) uint64 {
 	x := s.seed + id*0x9e3779b97f4a7c15 + question*0xd1b54a32d192ed03 // splitmix64
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -107,16 +107,16 @@ func (s *storm) kind(id uint64) int {
 	return echo
 }
 
-// patience tells whether the context of a call may end before its answer, and when.
+// patience reports whether the context of a call may end before its reply, and when.
 func (s *storm) patience(id uint64) (time.Duration, bool) {
 	x := s.draw(id, 2)
 	return time.Duration(x>>8%3000) * time.Microsecond, x%32 == 0
 }
 
-// hurried tells whether a call is a Try.
+// hurried reports whether a call is a Try.
 func (s *storm) hurried(id uint64) bool { return s.draw(id, 5)%4 == 0 }
 
-// payload is the number of the call and what fills it up: mostly little, sometimes more than a
+// payload returns the number of the call and what fills it up: mostly little, sometimes more than a
 // buffer holds.
 func (s *storm) payload(b []byte, id uint64) []byte {
 	size := 16 + int(s.draw(id, 3)%50)
@@ -136,7 +136,7 @@ func (s *storm) payload(b []byte, id uint64) []byte {
 	return b[:size]
 }
 
-// see decides what becomes of a command at the proxy.
+// see decides what happens to a command at the proxy.
 func (s *storm) see(c redistest.Command) redistest.Action {
 	if !c.Is("ECHO") && !c.Is("EVALSHA") {
 		return redistest.Pass
@@ -169,7 +169,7 @@ func (s *storm) see(c redistest.Command) redistest.Action {
 	return redistest.Pass
 }
 
-// kill has the server end every other connection.
+// kill makes the server end every other connection.
 func (s *storm) kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +181,7 @@ func (s *storm) kill() {
 // numbers is a set of call numbers.
 type numbers []uint64
 
-// add answers whether it was in it before.
+// add reports whether n was in the set before.
 func (n numbers) add(id uint64) bool {
 	bit := uint64(1) << (id % 64)
 	return atomic.OrUint64(&n[id/64], bit)&bit != 0

@@ -10,7 +10,7 @@ import (
 	"github.com/worqr/worqr-go/internal/pipeline"
 )
 
-// try does a Try that is late after so long, from now on.
+// try runs a Try, starting now, that is late after the given time.
 func try(t *testing.T, p *pipeline.Pipe, want time.Duration, name string, args ...any) {
 	t.Helper()
 	start := time.Now()
@@ -37,7 +37,7 @@ func TestTry(t *testing.T) {
 		if a := <-patient.answers; a.err != nil || time.Since(start) != 2*time.Second {
 			t.Fatalf("one who is patient: %+v after %v", a, time.Since(start))
 		}
-		pass(2 * time.Second) // the late answer comes, to nobody
+		pass(2 * time.Second) // the late reply comes, and nobody gets it
 		echoes(t, p, "next")
 		if n := l.dialled.Load(); n != 2 {
 			t.Fatalf("%d connections were dialled", n)
@@ -45,8 +45,8 @@ func TestTry(t *testing.T) {
 	})
 }
 
-// A Try is late by its own time, wherever it stands: behind what was told already, on the only
-// connection.
+// A Try is late after its own time, wherever it stands: behind a request that was reported late
+// already, on the only connection.
 func TestTryBehindTheLate(t *testing.T) {
 	bubble(t, pipeline.Config{Patience: time.Second, Connections: 1}, served, func(t *testing.T, p *pipeline.Pipe, l *line) {
 		lost := do(p, t.Context(), "SILENCE")
@@ -65,7 +65,7 @@ func TestTryBehindTheLate(t *testing.T) {
 	})
 }
 
-// That a Do was late is nothing to the next call.
+// A late Do has no effect on the next call.
 func TestLateOnce(t *testing.T) {
 	bubble(t, pipeline.Config{Patience: time.Second}, served, func(t *testing.T, p *pipeline.Pipe, _ *line) {
 		for range 20 {
@@ -79,7 +79,7 @@ func TestLateOnce(t *testing.T) {
 	})
 }
 
-// A context ends a Try sooner, and patience that is longer than Timeout does not matter.
+// A context ends a Try sooner. A Patience longer than Timeout has no effect.
 func TestTryEndsSooner(t *testing.T) {
 	bubble(t, pipeline.Config{Timeout: 3 * time.Second, Patience: time.Minute}, served, func(t *testing.T, p *pipeline.Pipe, _ *line) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	// From this many callers on, the writer lets others run before it flushes, so that they join.
-	// With fewer it does so only while nothing is flying: else it is better that Redis works on
-	// some while others come.
+	// From this many callers on, the writer lets other goroutines run before it flushes, so that
+	// their requests join the batch. With fewer callers it does so only while nothing is flying:
+	// otherwise it is better that Redis works on some requests while others come.
 	crowd = 8
-	// An answer that takes longer than this sends the next requests over another connection.
+	// A reply that takes longer than this sends the next requests over another connection.
 	slowAnswer = 20 * time.Millisecond
 
 	leastPause = 10 * time.Millisecond  // between two attempts to dial
 	mostPause  = 250 * time.Millisecond // so an outage costs each wire four attempts a second
 )
 
-// wire is the place of one connection at a time, and of the goroutine that writes to it.
+// wire owns one connection at a time, and the goroutine that writes to it.
 type wire struct {
 	pipe *Pipe
 
 	mu      sync.Mutex
 	queue   []Request
-	spare   []Request // the array of the queue before, to be used again
+	spare   []Request // the array of the previous queue, to be used again
 	link    *link     // nil: none yet
 	started bool
 	closed  bool
 	filled  chan struct{} // a flag
 
-	// Of the writer alone.
+	// Used by the writer alone.
 	last   int // callers of the last flush
 	pause  time.Duration
 	notYet time.Time // when to dial again
@@ -62,7 +62,7 @@ func (w *wire) add(r Request) bool {
 	return true
 }
 
-// age tells for how long what was sent first has waited for its answer.
+// age returns for how long the oldest request that was sent has waited for its reply.
 func (w *wire) age(now time.Time) time.Duration {
 	w.mu.Lock()
 	l := w.link
@@ -73,7 +73,7 @@ func (w *wire) age(now time.Time) time.Duration {
 	return l.age(now)
 }
 
-// close refuses what comes from now on. The writer answers what waits, and ends.
+// close refuses what comes from now on. The writer answers what is queued, and ends.
 func (w *wire) close() {
 	w.mu.Lock()
 	w.closed = true
@@ -84,7 +84,7 @@ func (w *wire) close() {
 	}
 }
 
-// retire gives the present connection up when its answers have come.
+// retire gives the present connection up once its replies have come.
 func (w *wire) retire() {
 	w.mu.Lock()
 	l := w.link
@@ -94,7 +94,7 @@ func (w *wire) retire() {
 	}
 }
 
-// grab takes all that waits out of the queue.
+// grab removes and returns all that is queued.
 func (w *wire) grab() []Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,8 +143,8 @@ func refuse(batch []Request, err error) {
 	}
 }
 
-// connected answers a link that stands, as far as is known. It dials when there is none, after a
-// pause when the last attempt has failed: what comes meanwhile waits for the next.
+// connected returns a link that works, as far as is known. It dials when there is none, after a
+// pause if the last attempt failed. What is queued meanwhile waits for the next attempt.
 func (w *wire) connected() (*link, error) {
 	w.mu.Lock()
 	l := w.link
@@ -173,13 +173,14 @@ func (w *wire) connected() (*link, error) {
 	}
 	w.link = l
 	w.pipe.wait.Go(func() {
-		defer context.AfterFunc(w.pipe.ctx, func() { l.fail(ErrClosed) })() // also of one that another has replaced
+		defer context.AfterFunc(w.pipe.ctx, func() { l.fail(ErrClosed) })() // also for a link that another has replaced
 		l.read()
 	})
 	return l, nil
 }
 
-// rest waits, unless the pipe is closed before.
+// rest waits for d and reports whether the pipe is still open. It returns early when the pipe is
+// closed.
 func (w *wire) rest(d time.Duration) bool {
 	if d <= 0 {
 		return true

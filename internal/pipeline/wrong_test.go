@@ -14,8 +14,8 @@ import (
 	"github.com/worqr/worqr-go/internal/pipeline"
 )
 
-// demoted is numbered, but each connection of a number below primary refuses WRITE. It returns when
-// it has ended.
+// demoted works like numbered, but each connection with a number below primary refuses WRITE. It
+// returns when it has ended.
 type demoted struct {
 	primary int
 	ended   atomic.Int32
@@ -45,7 +45,7 @@ func readOnly(asked *atomic.Int32) pipeline.Config {
 	}}
 }
 
-// answeredBy checks that a request was answered by the connection of a number.
+// answeredBy checks that the connection with the given number answered a request.
 func answeredBy(t *testing.T, r *request, want string) {
 	t.Helper()
 	a := r.answer(t)
@@ -54,8 +54,8 @@ func answeredBy(t *testing.T, r *request, want string) {
 	}
 }
 
-// A refusal that says that the server is the wrong one retires the connection: what flies on it is
-// answered, what follows goes over another, and it ends with the last answer.
+// A refusal that marks the server as the wrong one retires the connection. What is flying on it is
+// answered, what follows goes over another, and it ends with the last reply.
 func TestWrongServerRetiresTheConnection(t *testing.T) {
 	d := &demoted{primary: 2}
 	var asked atomic.Int32
@@ -95,7 +95,7 @@ func TestRefusalKeepsTheConnection(t *testing.T) {
 	})
 }
 
-// Renew retires both connections: an idle one ends at once, one that is busy with its last answer.
+// Renew retires both connections: an idle one ends at once, a busy one with its last reply.
 func TestRenew(t *testing.T) {
 	d := &demoted{}
 	bubble(t, pipeline.Config{}, d.play, func(t *testing.T, p *pipeline.Pipe, l *line) {
@@ -121,7 +121,7 @@ func TestRenew(t *testing.T) {
 	})
 }
 
-// Close ends a retired connection that still waits for an answer, too.
+// Close also ends a retired connection that still waits for a reply.
 func TestCloseEndsRetiredConnections(t *testing.T) {
 	d := &demoted{}
 	bubble(t, pipeline.Config{Timeout: time.Hour}, d.play, func(t *testing.T, p *pipeline.Pipe, l *line) {

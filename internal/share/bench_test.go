@@ -7,7 +7,7 @@ import (
 
 var sizes = []struct{ members, held int }{{10, 100}, {100, 10_000}, {1000, 10_000}, {1000, 1_000_000}}
 
-// fleet is one where much is to be done: weights 1 to 4, holds all over the place.
+// fleet returns a fleet in which much is to be done: weights 1 to 4, and very uneven holds.
 func fleet(members, held int) []Member {
 	all := make([]Member, members)
 	for i := range all {

@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// Every small snapshot against every way to count out its tasks: the targets are fair, and no fair
-// ones need fewer moves. Fair is what doc.go says, not what the code does: all tasks that have
-// room, at the least sum of weight*(load-mean)^2, which is the least sum of count^2/weight.
+// Every small snapshot is compared with every way to divide its tasks: the targets are fair, and no
+// fair ones need fewer moves. Fair means what doc.go defines, not what the code does: all tasks
+// that have room, at the least sum of weight*(load-mean)^2, which is the least sum of
+// count^2/weight.
 func TestPlanAgainstAllWays(t *testing.T) {
 	kinds := []Member{}
 	for weight := range 4 {
@@ -105,7 +106,7 @@ func againstAllWays(t *testing.T, members []Member, waiting int) {
 	parts := plan(t, members, waiting)
 	sum, cost := 0, 0
 	for i, p := range parts {
-		m := members[i] // these come sorted
+		m := members[i] // these are sorted
 		if p.ID != m.ID || p.Target < 0 || p.Target > room[i] || p.Surplus != max(0, m.Held-p.Target) || p.Take != max(0, p.Target-m.Held) {
 			t.Fatalf("%+v: %+v", m, p)
 		}

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Budget says how many moves may begin: Rate per second in the long run, Burst at once. The zero
+// Budget limits how many moves may begin: Rate per second in the long run, Burst at once. The zero
 // value works.
 type Budget struct {
 	Rate  float64 // moves per second. Default 10; from one an hour to a million
 	Burst int     // default: what Rate brings in a second, at least 1; at most a million
 }
 
-// Bucket is what has been drawn from a budget lately. The zero value: nothing.
+// Bucket records what has been drawn from a budget lately. The zero value means nothing.
 type Bucket struct{ Full time.Time } // when Burst moves can begin at once again
 
 // WithDefaults fills the fields that are zero and checks the result. The error wraps ErrInvalid.
@@ -34,9 +34,9 @@ func (b Budget) WithDefaults() (Budget, error) {
 	return b, nil
 }
 
-// Draw answers how many of the moves that are wanted may begin now, and takes these out of the
-// bucket. When the clock is set back, the bucket is empty at worst, and fills from there. From a
-// Budget that WithDefaults refuses nothing is drawn.
+// Draw takes as many of the wanted moves out of the bucket as may begin now. It returns the new
+// bucket and the number of moves. When the clock is set back, the bucket is empty at worst and
+// fills from there. Nothing is drawn from a Budget that WithDefaults refuses.
 func (b Budget) Draw(bucket Bucket, want int, now time.Time) (Bucket, int) {
 	b, err := b.WithDefaults()
 	if err != nil {

@@ -25,8 +25,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Over every stretch of time no more is drawn than Burst and what Rate brings. Who always wants
-// more, and comes before the bucket runs over, gets that much but for less than one move.
+// Over every stretch of time no more is drawn than Burst and what Rate brings. A caller that always
+// wants more, and comes before the bucket is full, gets that much less at most one move.
 func TestBudgetKeepsItsRate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := Budget{Rate: rapid.Float64Range(0.01, 1000).Draw(t, "rate"), Burst: rapid.IntRange(1, 50).Draw(t, "burst")}

@@ -8,7 +8,7 @@ import (
 	"github.com/worqr/worqr-go/internal/share"
 )
 
-// Three workers start, and share out what the first one took. Rounds are a second apart.
+// Three workers start, and share the tasks that the first one took. Rounds are a second apart.
 func Example() {
 	settling := share.Settling{Window: 3 * time.Second}
 	budget := share.Budget{Rate: 2, Burst: 2}

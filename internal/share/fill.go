@@ -5,19 +5,20 @@ import (
 	"slices"
 )
 
-// countAt is how many tasks a member of that weight, with room for that many, has at a level: how
-// far the one order of next tasks is handed out. At level L those are all k with (2k+1)*MaxWeight
-// <= 2*weight*L: so from one level to the next a member gets one task at most. L is taken apart as
-// it goes up to 2^50: in one piece the product could exceed 2^63.
+// countAt returns how many tasks a member has at a level, given its weight and its room. A level is
+// how far the one order of next tasks has been handed out. At level L the member has all k with
+// (2k+1)*MaxWeight <= 2*weight*L, so from one level to the next it gets one task at most. L can be
+// as large as 2^50 and is split, because the whole product could exceed 2^63.
 func countAt(level, weight, room int64) int64 {
 	halves := 2*weight*(level/MaxWeight) + 2*weight*(level%MaxWeight)/MaxWeight
 	return min(room, (halves+1)/2)
 }
 
-// fill answers the targets. It searches the last level that does not hand out too many, then deals
-// the few that are left, in order: some fifty looks at each member, however many tasks there are.
+// fill returns the targets. It searches the last level that does not hand out too many tasks, then
+// hands out the few that are left, in order. That takes about fifty looks at each member, however
+// many tasks there are.
 func fill(members []Member, tasks int64) []int64 {
-	counts := make([]int64, len(members)) // how many it has room for, and in the end the targets
+	counts := make([]int64, len(members)) // how many it has room for; in the end the targets
 	for i, m := range members {
 		counts[i] = room(m, tasks)
 	}
@@ -30,7 +31,7 @@ func fill(members []Member, tasks int64) []int64 {
 		}
 		return true
 	}
-	low, high := int64(0), (tasks+1)*MaxWeight // at high everybody has all there is room for
+	low, high := int64(0), (tasks+1)*MaxWeight // at high all members have all they have room for
 	if within(high) {
 		return counts
 	}
@@ -41,7 +42,7 @@ func fill(members []Member, tasks int64) []int64 {
 			high = mid
 		}
 	}
-	var next []int // who gets a task between the two levels, if there is one left
+	var next []int // members that get a task between the two levels, if one is left
 	left := tasks
 	for i, m := range members {
 		most := countAt(high, int64(m.Weight), counts[i])
@@ -58,7 +59,7 @@ func fill(members []Member, tasks int64) []int64 {
 	return counts
 }
 
-// room is how many of all tasks a member may hold at all.
+// room returns how many of all tasks a member may hold.
 func room(m Member, tasks int64) int64 {
 	n := tasks
 	if m.Limit > 0 {
@@ -73,10 +74,10 @@ func room(m Member, tasks int64) int64 {
 	return n
 }
 
-// order compares the next task of a, which has k so far, with that of b, which has l: below 0 when
-// a's comes first. Equal costs: whoever holds that task already, then the lower rank, then the
-// lower ID. It does not matter how much more somebody holds: that changes while a plan is carried
-// out, and the order must not.
+// order compares the next task of a, which has k so far, with that of b, which has l. It returns a
+// negative number when a's comes first. At equal cost the member that holds that task already comes
+// first, then the lower rank, then the lower ID. It does not matter how many more a member holds:
+// that number changes while a plan is carried out, and the order must not.
 func order(a Member, k int64, b Member, l int64) int {
 	return cmp.Or(
 		cmp.Compare(int64(b.Weight)*(2*k+1), int64(a.Weight)*(2*l+1)),
@@ -86,5 +87,5 @@ func order(a Member, k int64, b Member, l int64) int {
 	)
 }
 
-// lacks is 1 when the member would have to take its task number k, 0 when it holds it already.
+// lacks returns 1 if the member would have to take its task number k, and 0 if it holds it already.
 func lacks(m Member, k int64) int64 { return max(0, min(1, k+1-int64(m.Held))) }

@@ -6,17 +6,17 @@ import (
 	"sort"
 )
 
-// Grant lets one member begin to give up tasks.
+// Grant allows one member to begin to give up tasks.
 type Grant struct {
 	ID   string
 	Give int // how many
-	Down int // how many it holds then: a worker goes by this, so that a grant seen twice gives up nothing twice
+	Down int // how many it holds then: a worker stops there, so that a grant seen twice gives up nothing twice
 }
 
-// Grants shares out n moves among those with a surplus: one by one to whoever has the largest left,
-// so that the most loaded come down first, and together. Among equals the one that began with the
-// larger surplus comes first, then the lower ID. Sorted in that order; members that get none are
-// left out.
+// Grants shares out n moves among the members with a surplus. Each goes to the member with the
+// largest surplus left, so that the most loaded come down first, and together. Among equals the one
+// that began with the larger surplus comes first, then the lower ID. The grants are sorted in that
+// order. Members that get none are left out.
 func Grants(parts []Part, n int) []Grant {
 	givers := slices.DeleteFunc(slices.Clone(parts), func(p Part) bool { return p.Surplus <= 0 })
 	if len(givers) == 0 || n <= 0 {
@@ -25,7 +25,7 @@ func Grants(parts []Part, n int) []Grant {
 	slices.SortFunc(givers, func(a, b Part) int {
 		return cmp.Or(cmp.Compare(b.Surplus, a.Surplus), cmp.Compare(a.ID, b.ID))
 	})
-	left := func(level int) int { // of n, when all come down to this level; below 0: n is too few
+	left := func(level int) int { // how many of n are left when all come down to this level; below 0: n is too few
 		left := n
 		for _, p := range givers {
 			if left -= max(0, p.Surplus-level); left < 0 {

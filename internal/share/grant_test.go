@@ -29,7 +29,8 @@ func TestGrants(t *testing.T) {
 	}
 }
 
-// Grants against the words of its comment: one by one to whoever has the largest left.
+// Grants is compared with its comment: one move at a time, to the member with the largest surplus
+// left.
 func TestGrantsOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := make([]Part, rapid.IntRange(0, 8).Draw(t, "members"))

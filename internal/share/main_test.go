@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMain hands the seed to rapid. No fail files: the seed is enough, and they would be left in
-// the source tree.
+// TestMain passes the seed to rapid. It writes no fail files: the seed is enough, and they would be
+// left in the source tree.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	settings := map[string]string{"rapid.nofailfile": "true", "rapid.checks": "2000"}

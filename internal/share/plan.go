@@ -7,29 +7,29 @@ import (
 	"slices"
 )
 
-// Within these every product fits 64 bits, so the reckoning is exact.
+// Within these limits every product fits 64 bits, so the results are exact.
 const (
 	MaxWeight = 1 << 20 // the greatest weight
 	MaxTasks  = 1 << 30 // the most tasks of one queue, in hand and waiting
 )
 
-// ErrInvalid comes back from Plan and from WithDefaults for input that is refused; nothing was
-// planned.
+// ErrInvalid is returned by Plan and WithDefaults for input that is refused. Nothing was planned
+// then.
 var ErrInvalid = errors.New("share: invalid argument")
 
-// Member is what a snapshot tells of one worker that serves the queue.
+// Member is one worker that serves the queue, as a snapshot shows it.
 type Member struct {
 	ID     string
-	Weight int // share in proportion to the others'; 0: draining, takes none and gives all
+	Weight int // its share is in proportion to the weights; 0: draining, takes none and gives up all
 	Held   int // how many tasks of this queue it holds now
 	Limit  int // the most it may hold; 0: no limit
-	// Joining: seen, but not ready to take. It keeps what it holds up to its fair share; nothing
-	// waits for it, and nobody gives up a task for it. To keep its share free for it meanwhile, say
-	// that it is ready.
+	// Joining: seen, but not ready to take. It keeps what it holds up to its fair share. Nothing
+	// waits for it, and nobody gives up a task for it. To keep its share free for it meanwhile,
+	// declare it ready.
 	Joining bool
-	// Rank decides who gets an odd task that nobody holds: the lower one, and the lower ID among
-	// equals. A rank that differs from queue to queue (a hash of queue and ID) keeps the odd tasks
-	// of many queues from all going to one.
+	// Rank decides who gets an odd task that nobody holds: the lower rank, and the lower ID among
+	// equals. A rank that differs from queue to queue (a hash of queue and ID) spreads the odd
+	// tasks of many queues.
 	Rank uint64
 }
 
@@ -41,9 +41,9 @@ type Part struct {
 	Take    int // how many it may still take
 }
 
-// Plan answers the part of each member, sorted by ID, whatever the order they come in. Waiting is
-// how many tasks of the queue nobody holds. A surplus task on its way out may be counted as held or
-// as waiting: the targets are the same. The targets add up to all tasks, or to all that the limits
+// Plan returns the part of each member, sorted by ID, whatever the order of members. waiting is how
+// many tasks of the queue nobody holds. A surplus task on its way out may be counted as held or as
+// waiting: the targets are the same. The targets add up to all tasks, or to as many as the limits
 // leave room for. The error wraps ErrInvalid.
 func Plan(members []Member, waiting int) ([]Part, error) {
 	sorted := slices.Clone(members)
@@ -61,7 +61,7 @@ func Plan(members []Member, waiting int) ([]Part, error) {
 	return parts, nil
 }
 
-// Moves is how many tasks the plan asks to give up: the fewest that lead to a fair plan.
+// Moves returns how many tasks the plan asks to give up: the fewest that lead to a fair plan.
 func Moves(parts []Part) int {
 	n := 0
 	for _, p := range parts {
@@ -70,7 +70,7 @@ func Moves(parts []Part) int {
 	return n
 }
 
-// check answers how many tasks there are. The members are sorted by ID.
+// check returns how many tasks there are. The members are sorted by ID.
 func check(members []Member, waiting int) (int, error) {
 	if waiting < 0 || waiting > MaxTasks {
 		return 0, fmt.Errorf("%w: plan: %d tasks waiting, not in 0..%d", ErrInvalid, waiting, MaxTasks)

@@ -21,7 +21,7 @@ func plan(t interface {
 	return parts
 }
 
-// The tables of doc.go, and what is told there in words.
+// The tables of doc.go, and what it states in words.
 func TestPlan(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -72,8 +72,8 @@ func text(parts []Part) string {
 	return strings.Join(said, " ")
 }
 
-// How far the rule strays from the exact share where most members round the same way, as doc.go
-// owns up to.
+// How far the rule deviates from the exact share where most members round the same way, as doc.go
+// states.
 func TestPlanStraysWhereMostRoundTheSameWay(t *testing.T) {
 	members := []Member{{ID: "big", Weight: 10}}
 	for i := range 10 {

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// snapshots of all sizes: few members with ties everywhere, and counts near the end of the range.
+// snapshots returns snapshots of all sizes: few members with ties everywhere, and counts near the
+// end of the range.
 func snapshots() *rapid.Generator[[]Member] {
 	return rapid.Custom(func(t *rapid.T) []Member {
 		top := rapid.SampledFrom([]int{3, 3, 20, 1000, MaxWeight}).Draw(t, "top weight")
@@ -62,8 +63,8 @@ func TestPlanProperties(t *testing.T) {
 	})
 }
 
-// fair checks the least sum by its other form: no transfer of one task makes it less. Exact, in 128
-// bits.
+// fair checks the least sum in its other form: no transfer of one task makes it smaller. It is
+// exact, in 128 bits.
 func fair(t *rapid.T, members []Member, parts []Part, waiting int) {
 	tasks, sum, room := waiting, 0, 0
 	for _, m := range members {
@@ -107,8 +108,8 @@ func fair(t *rapid.T, members []Member, parts []Part, waiting int) {
 	}
 }
 
-// How doc.go bounds the straying from the exact share: no transfer of a task brings both members
-// nearer to theirs.
+// The limit that doc.go sets on the deviation from the exact share: no transfer of a task brings
+// both members nearer to theirs.
 func TestPlanIsNearTheExactShare(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		weights := rapid.SliceOfN(rapid.IntRange(1, 40), 2, 12).Draw(t, "weights")
@@ -133,8 +134,8 @@ func TestPlanIsNearTheExactShare(t *testing.T) {
 	})
 }
 
-// Any part of a plan, in any order, of give-ups and takes that do not know of each other: the
-// targets stay, each give-up makes one move less, and at the end nothing is left to do.
+// Any part of a plan is carried out, in any order, by members that do not know of each other. The
+// targets stay, each task given up makes one move less, and at the end nothing is left to do.
 func TestPlanIsCarriedOutInAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		members := snapshots().Draw(t, "snapshot")
@@ -180,7 +181,7 @@ func TestPlanIsCarriedOutInAnyOrder(t *testing.T) {
 			}
 			now = next
 		}
-		// A rank that changes now and then must not start anything again.
+		// A rank that changes now and then must not cause a move.
 		for i := range members {
 			members[i].Rank = rapid.Uint64Range(0, 2).Draw(t, "new rank")
 		}
@@ -190,7 +191,7 @@ func TestPlanIsCarriedOutInAnyOrder(t *testing.T) {
 	})
 }
 
-// Anything at all: an error and no plan, or a plan whose sums are right. Pairs of bytes make the
+// Any input leads to an error and no plan, or to a plan with correct sums. Pairs of bytes make the
 // small members.
 func FuzzPlan(f *testing.F) {
 	f.Add(1, 6, 0, 1, 5, 0, 0, []byte{1, 0})

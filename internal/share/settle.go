@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Settling says how long moves wait for the membership to come to rest, so that a start-up or a
+// Settling sets how long moves wait for the membership to come to rest, so that a start-up or a
 // rollout is shared out once and not after each join. The zero value works.
 type Settling struct {
-	// Window is how long nobody must have joined or left before moves begin. Default 10 s.
+	// Window is how long no member must have joined or left before moves begin. Default 10 s.
 	Window time.Duration
-	// Most is how long an unrest may hold moves up: after it they begin whoever comes and goes,
-	// until the unrest is over. So a member that flaps blocks nobody for ever. Default 6 windows;
-	// at least one.
+	// Most is the longest time for which an unrest may delay moves. After it they begin, whoever
+	// joins and leaves, until the unrest is over. So a flapping member does not block the others
+	// for ever. Default 6 windows; at least one.
 	Most time.Duration
 }
 
-// Unrest is the latest run of joins and leaves with less than a window between them. The zero
-// value: there was none.
+// Unrest is the latest run of joins and leaves with less than a window between them. The zero value
+// means that there was none.
 type Unrest struct{ First, Last time.Time }
 
 // WithDefaults fills the fields that are zero and checks the result. The error wraps ErrInvalid.
@@ -38,11 +38,11 @@ func (s Settling) WithDefaults() (Settling, error) {
 	return s, nil
 }
 
-// Step goes on to now, and answers how long moves have still to wait if nothing changes: 0 means
-// that they may begin. Changed says that somebody joined or left, now; call it for each change that
-// has a time of its own. Whoever does not know the unrest so far says that something changed. Times
-// come from one clock; when that is set back, what has passed so far still counts. With a Settling
-// that WithDefaults refuses, moves never begin.
+// Step advances the unrest to now. It also returns how long moves still have to wait if nothing
+// changes; 0 means that they may begin. changed means that a member joined or left at now; call
+// Step once for each change that has a time of its own. A caller that does not know the unrest so
+// far passes true. Times come from one clock; when that is set back, the time that has passed so
+// far still counts. With a Settling that WithDefaults refuses, moves never begin.
 func (s Settling) Step(u Unrest, changed bool, now time.Time) (Unrest, time.Duration) {
 	s, err := s.WithDefaults()
 	if err != nil {

@@ -27,7 +27,7 @@ func TestSettling(t *testing.T) {
 		{110, true, 10},                                                  // a full window later: an unrest of its own
 		{119, true, 10}, {128, true, 10}, {137, true, 3}, {139, true, 1}, // somebody flaps
 		{140, true, 0}, {149, true, 0}, {158, true, 0}, // which blocks nobody for ever
-		{167, false, 0}, {168, true, 10}, // and once that is over, the next unrest is waited for as ever
+		{167, false, 0}, {168, true, 10}, // once that is over, the next unrest is waited for as usual
 		{100, false, 10}, // the clock is set back by over a minute: what has passed counts, the rest is waited for
 		{104, false, 6}, {110, false, 0},
 	} {
@@ -52,7 +52,7 @@ func TestSettlingBoundSurvivesAClockSetBack(t *testing.T) {
 	}
 }
 
-// Step, round by round, against a look at the whole history at once.
+// Step, round by round, is compared with a look at the whole history at once.
 func TestSettlingAgainstTheHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Settling{Window: time.Duration(rapid.IntRange(1, 10).Draw(t, "window"))}
