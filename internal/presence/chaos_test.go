@@ -9,8 +9,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// Whatever happens to the connection: Back and Lost come as promised, and between Lost and Reset it
-// is never up.
+// Whatever happens to the connection, Back and Lost are called as promised, and between Lost and
+// Reset it is never up.
 func TestRandomFaults(t *testing.T) {
 	dice := rand.New(rand.NewPCG(seed(t), 0))
 	server := redistest.Own(t)
@@ -36,7 +36,7 @@ func TestRandomFaults(t *testing.T) {
 		begun := time.Now()
 		fault, until := dice.IntN(5), time.Duration(dice.IntN(700))*time.Millisecond
 		if i%4 == 3 {
-			fault, until = 2, 2*HolderGrace // one that surely loses
+			fault, until = 2, 2*HolderGrace // one that is certain to lose
 		}
 		passed := func() bool { return time.Since(begun) > until }
 		since := r.Since()
@@ -56,8 +56,8 @@ func TestRandomFaults(t *testing.T) {
 		case 4:
 			r.Reset()
 		}
-		// A fault that was too short for the line is none; the others end in another subscription
-		// or in Lost.
+		// A fault that was too short for the line to notice has no effect. The others end in
+		// another subscription or in Lost.
 		redistest.Eventually(t, soon, "the line has decided", func() bool {
 			_, lost := r.counts()
 			return lost > wantLost || r.Up() && (r.Since() != since || time.Since(begun) > until+500*time.Millisecond)

@@ -10,41 +10,42 @@ import (
 )
 
 var (
-	// ErrConfig comes from New and NewWatch: a value is missing or out of its range.
+	// ErrConfig is returned by New and NewWatch when a value is missing or out of its range.
 	ErrConfig = errors.New("presence: invalid configuration")
-	// ErrRunning comes from Run: another Run of the same Line has not returned yet.
+	// ErrRunning is returned by Run while another Run of the same Line has not returned yet.
 	ErrRunning = errors.New("presence: already running")
-	// ErrUnseen is for Check: the server does not count the subscription. It is believed when the
-	// connection is seen to stand after that, and then it is tried again more and more seldom:
-	// after a minute in the end.
+	// ErrUnseen is the error that Check returns when the server does not count the subscription.
+	// The line believes it only if the connection is still established after that. Then it tries
+	// again more and more seldom, in the end once a minute.
 	ErrUnseen = errors.New("the server does not count the subscription")
 )
 
-// Config of a Line. Dial and Channel are needed. The callbacks may be nil, come one at a time from
-// Run's goroutine, and must not block: while one does, nothing is noticed.
+// Config configures a Line. Dial and Channel are required. The callbacks may be nil. They are
+// called one at a time from Run's goroutine and must not block: the line notices nothing during a
+// call.
 type Config struct {
-	// Dial makes a connection, each call a new one, and returns when its context ends. Where it
-	// passes this context to a dialler that Through has wrapped, the line gets to know the socket.
+	// Dial makes a new connection at each call, and returns when its context ends. Where it passes
+	// this context to a dialler that Through has wrapped, the line gets to know the socket.
 	Dial func(ctx context.Context) (redis.Conn, error)
-	// Channel names what is subscribed to. It is asked for each connection, and at Reset.
+	// Channel returns the name of the channel to subscribe to. It is called for each connection,
+	// and at Reset.
 	Channel func() string
-	// Check is asked after each subscription, before it counts; with an error it does not. What
-	// makes it safe to be back has its place here: a beat, which refutes each suspicion from
-	// before, also one whose rescue is still on its way; then a look whether a peer has taken over
-	// meanwhile, and what it took ends. Nil: none.
+	// Check is called after each subscription, before it counts. If it returns an error, the
+	// subscription does not count. What makes it safe to be back belongs here. First a beat: it
+	// refutes each earlier suspicion, also one whose rescue is still on its way. Then a look
+	// whether a peer has taken over meanwhile; whatever it took ends. Nil means no check.
 	Check func(ctx context.Context) error
-	// Grace is how long the line may be without a subscription before it is lost. Default and most:
-	// HolderGrace.
+	// Grace is how long the line may be without a subscription before it is lost. Default and
+	// maximum: HolderGrace.
 	Grace time.Duration
 	// Ping is how often the server is asked for a sign of life. Default 1 s, at least 10 ms.
 	Ping time.Duration
-	// Silence is the oldest sign of life that is believed, counted from when it was asked for.
-	// Default 2.75*Ping: by default a server that is frozen for 1.5 s loses nobody. At least
-	// 2*Ping.
+	// Silence is how long a sign of life is trusted, counted from when it was asked for. Default
+	// 2.75*Ping: by default a server that is frozen for 1.5 s causes no loss. At least 2*Ping.
 	Silence time.Duration
 
 	Back   func()          // Up is true now: for the first time since Reset, or again within Grace
-	Lost   func()          // Up stays false until Reset. Told at most once between two Resets, and only after Back
+	Lost   func()          // Up stays false until Reset. Called at most once between two Resets, and only after Back
 	Failed func(err error) // a connection ended or could not be made; the line goes on
 }
 

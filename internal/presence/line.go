@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Line keeps a connection that carries one subscription and nothing else: as long as it stands, the
-// server counts one on the channel, and it falls with the process. Up, Since, Kernel and Reset may
-// be called from any goroutine.
+// Line keeps a connection that carries one subscription and nothing else. As long as the connection
+// is established, the server counts one subscriber on the channel, and it closes with the process.
+// Up, Since, Kernel and Reset may be called from any goroutine.
 type Line struct {
 	cfg     Config
 	made    time.Time
@@ -18,17 +18,17 @@ type Line struct {
 	resets  atomic.Uint64
 	doubts  atomic.Uint64         // calls of Renew
 	changed chan struct{}         // has something after a Reset or Renew
-	present atomic.Pointer[grant] // what Up answers for; nil: nothing
+	present atomic.Pointer[grant] // what Up rests on; nil: nothing
 	kernel  atomic.Bool
 }
 
-// grant says that a session counts, up to the next Reset.
+// grant marks a session as one that counts, up to the next Reset.
 type grant struct {
 	*session
 	reset uint64
 }
 
-// New makes a line and starts nothing. The error wraps ErrConfig.
+// New returns a line and starts nothing. The error wraps ErrConfig.
 func New(cfg Config) (*Line, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -37,17 +37,17 @@ func New(cfg Config) (*Line, error) {
 	return &Line{cfg: cfg, made: time.Now().Add(-time.Second), changed: make(chan struct{}, 1)}, nil
 }
 
-// Up says whether the subscription stands at this very instant, as far as this host's kernel knows:
-// false from the arrival of the server's FIN or reset, also when this process was stopped then and
-// has not looked since. It takes under a microsecond and allocates nothing. After Lost, and from
-// Reset until Back, it is false.
+// Up reports whether the subscription exists at this very instant, as far as this host's kernel
+// knows. It is false from the arrival of the server's FIN or reset, also when this process was
+// stopped then and has not looked since. It takes under a microsecond and allocates nothing. After
+// Lost, and from Reset until Back, it is false.
 func (l *Line) Up() bool {
 	g := l.present.Load()
 	return g != nil && g.reset == l.resets.Load() && g.valid()
 }
 
-// Since is when the present subscription began to count; zero: there is none. It may have ended
-// since: see Up.
+// Since returns when the present subscription began to count; the zero time means that there is
+// none. It may have ended since: see Up.
 func (l *Line) Since() time.Time {
 	if g := l.present.Load(); g != nil && g.reset == l.resets.Load() {
 		return g.since
@@ -55,21 +55,21 @@ func (l *Line) Since() time.Time {
 	return time.Time{}
 }
 
-// Kernel says whether Up asked the kernel on the last connection that was subscribed. If not
-// (another system than Linux, a unix socket, a dialler that Through does not know), Up goes by what
-// the reader has seen, and is false after a pause of this process of more than Grace/2, until the
-// server has answered.
+// Kernel reports whether Up asked the kernel on the last connection that was subscribed. If not (a
+// system other than Linux, a unix socket, a dialler that Through does not know), Up relies on what
+// the reader has seen. After a pause of this process of more than Grace/2 it is then false until
+// the server has replied.
 func (l *Line) Kernel() bool { return l.kernel.Load() }
 
-// Reset begins anew, after all that rested on Up has ended, or for another channel. Back says when
-// Up is true again. A loss that was noticed before is told before that.
+// Reset starts again, after all that rested on Up has ended, or for another channel. Back is called
+// when Up is true again. For a loss that was noticed earlier, Lost is called before that.
 func (l *Line) Reset() {
 	l.resets.Add(1)
 	l.change()
 }
 
-// Renew replaces the connection: somebody else says that the server does not count it, whatever is
-// known here.
+// Renew replaces the connection. It is called when someone else has found that the server does not
+// count it, whatever is known here.
 func (l *Line) Renew() {
 	l.doubts.Add(1)
 	l.change()
@@ -82,8 +82,8 @@ func (l *Line) change() {
 	}
 }
 
-// Run keeps the line until ctx ends, and then answers nil, when all that it started has ended and
-// the connection is closed. That is no loss, and Lost is not told. The error is ErrRunning.
+// Run keeps the line until ctx ends. Then it returns nil, once all that it started has ended and
+// the connection is closed. That is no loss, and Lost is not called. The only error is ErrRunning.
 func (l *Line) Run(ctx context.Context) error {
 	if !l.running.CompareAndSwap(false, true) {
 		return ErrRunning
@@ -117,14 +117,14 @@ func (l *Line) Run(ctx context.Context) error {
 	}
 }
 
-// now is an instant on the scale of everything here. It is never zero.
+// now returns the instant on the scale of this package. It is never zero.
 func (l *Line) now() time.Duration { return time.Since(l.made) }
 
-// patience is the longest time between two looks at which no pause is seen, where the kernel cannot
-// be asked.
+// patience returns the longest time between two looks that does not count as a pause, where the
+// kernel cannot be asked.
 func (l *Line) patience() time.Duration { return l.cfg.Grace / 2 }
 
-// keeper is what Run knows.
+// keeper is the state of Run.
 type keeper struct {
 	*Line
 	tenure   tenure
@@ -149,7 +149,7 @@ func (r *keeper) end() {
 	}
 }
 
-// look brings all up to date, and answers when to look again.
+// look brings everything up to date, and returns how long to wait before the next look.
 func (r *keeper) look(ctx context.Context) time.Duration {
 	now := r.now()
 	if reset := r.resets.Load(); reset != r.reset {
@@ -165,7 +165,7 @@ func (r *keeper) look(ctx context.Context) time.Duration {
 			r.s.drop(errDoubted)
 		}
 	}
-	done := r.s != nil && is(r.s.done) // one that ends after this is judged first, in the next look
+	done := r.s != nil && is(r.s.done) // a session that ends after this is judged first, in the next look
 	r.judge(now)
 	if done {
 		r.again(now)
@@ -186,7 +186,7 @@ func (r *keeper) look(ctx context.Context) time.Duration {
 	return wait
 }
 
-// judge looks at the session and tells what has changed.
+// judge looks at the session and calls the callbacks for what has changed.
 func (r *keeper) judge(now time.Duration) {
 	var good time.Duration
 	stands := false
@@ -213,8 +213,7 @@ func (r *keeper) judge(now time.Duration) {
 	}
 }
 
-// again takes leave of a session that has ended. One that stood for as long as Ping is replaced at
-// once.
+// again lets go of a session that has ended. One that lasted for at least Ping is replaced at once.
 func (r *keeper) again(now time.Duration) {
 	s := r.s
 	r.s = nil
@@ -230,7 +229,7 @@ func (r *keeper) again(now time.Duration) {
 	r.cfg.Failed(s.err)
 }
 
-// backoff is 0, then about 5 ms, doubling up to about the most.
+// backoff returns 0 at first, then about 5 ms, doubling up to about most.
 func backoff(failures int, most time.Duration) time.Duration {
 	if failures == 0 {
 		return 0

@@ -74,7 +74,7 @@ func TestRenewReplacesTheConnection(t *testing.T) {
 	}
 }
 
-// deaf dials so that nobody gets to know the socket, as the Dial of a pool does.
+// deaf dials so that the line does not get to know the socket, as the Dial of a pool does.
 func deaf(url string) func(context.Context) (redis.Conn, error) {
 	return func(context.Context) (redis.Conn, error) { return redis.DialURL(url) }
 }
@@ -108,8 +108,8 @@ func TestALossThatIsNotMendedInTime(t *testing.T) {
 				r.told1(lost+2, lost)
 				r.up()
 			}
-			// It counts from the last look that found it standing: Grace/4 before, or Grace/2 more
-			// where only the reader knows.
+			// Grace counts from the last look that found the subscription: Grace/4 before, or
+			// Grace/2 more where only the reader knows.
 			if early := HolderGrace / 4; fastest < early || fastest > HolderGrace+50*time.Millisecond {
 				t.Errorf("lost %v after the cut", fastest)
 			}
@@ -133,7 +133,8 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	r.told1(1, 0)
 }
 
-// A connection on which nothing arrives any more stays established: only the pings tell.
+// A connection on which nothing arrives any more stays established: only the pings show that it is
+// dead.
 func TestSilence(t *testing.T) {
 	for name, known := range map[string]bool{"socket": true, "reader": false} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +167,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// A sign of life is as old as the question.
+// A sign of life counts from when it was asked for.
 func TestSlowAnswers(t *testing.T) {
 	const slow = 100 * time.Millisecond
 	proxy := redistest.NewProxy(t, redistest.Shared(t).URL())
@@ -183,7 +184,7 @@ func TestSlowAnswers(t *testing.T) {
 	}
 }
 
-// By default a server that stands still for 1.5 s ends nobody's holds.
+// By default a server that stands still for 1.5 s causes no loss.
 func TestAFrozenServerLosesNobody(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 4 s")
@@ -272,7 +273,7 @@ func TestAServerThatAnswersNoPing(t *testing.T) {
 	r.up()
 }
 
-// What ends the subscription while Check is asked is not forgotten.
+// An end of the subscription during Check is noticed.
 func TestAnEndDuringCheck(t *testing.T) {
 	server := redistest.Own(t)
 	c := server.Conn(t)

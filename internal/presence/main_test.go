@@ -28,7 +28,7 @@ func dialURL(url string) func(context.Context) (redis.Conn, error) {
 	}
 }
 
-// told counts what a line said.
+// told counts the callbacks of a line.
 type told struct {
 	mu         sync.Mutex
 	back, lost int
@@ -60,7 +60,7 @@ type rig struct {
 	end     func()
 }
 
-// run starts a line on a channel of its own, by default to this URL.
+// run starts a line on a channel of its own, by default at this URL.
 func run(t testing.TB, server *redistest.Server, cfg Config) *rig {
 	t.Helper()
 	r := &rig{TB: t, told: &told{}, c: server.Conn(t), channel: "presence-" + t.Name() + "-" + strconv.FormatUint(rand.Uint64(), 36)}
@@ -108,7 +108,7 @@ func (r *rig) told1(back, lost int) {
 	}
 }
 
-// kill has the server end the connections that subscribe, and waits until it has.
+// kill makes the server end the connections that subscribe, and waits until it has.
 func (r *rig) kill() {
 	r.Helper()
 	r.redis("CLIENT", "KILL", "TYPE", "pubsub")
@@ -132,7 +132,7 @@ func numsub(c redis.Conn, channel string) int {
 	return n
 }
 
-// seed is WORQR_SEED or a new one, and printed.
+// seed returns WORQR_SEED or a new seed, and prints it.
 func seed(t testing.TB) uint64 {
 	s := rand.Uint64()
 	if text := os.Getenv("WORQR_SEED"); text != "" {

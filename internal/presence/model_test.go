@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// world is a holder, a judge, and the server between them, in time that the test makes, a
+// world is a holder, a judge, and the server between them, in simulated time that advances a
 // millisecond at a time. The holder decides by a tenure and the judge by a Watch; the rest is what
-// doc.go takes for granted of the others. It shows that two do not hold at once as long as the
-// FIN's way, the timer and the handlers' return stay within the margin; and that where the FIN gets
-// lost, the holder's own next subscription ends the overlap.
+// doc.go assumes of the others. It shows two facts. Two do not hold at once as long as the FIN's
+// way, the timer and the handlers' return stay within the margin. Where the FIN gets lost, the
+// holder's own next subscription ends the overlap.
 type world struct {
 	dice   *rand.Rand
 	now    time.Duration
@@ -30,14 +30,14 @@ type world struct {
 	dead        bool
 	dialled     int
 	have        int                   // the connection that it has; 0: none that counts
-	up          int                   // the one that Up answers for
+	up          int                   // the one that Up rests on
 	fin         map[int]time.Duration // when the server's FIN is here
 	lossy       bool                  // it may take too long
 	tenure      tenure
 	next        time.Duration // look
 	hold        int           // number of the present hold
 	holding     bool
-	ending      time.Duration // when its handlers return; 0: they were not told to
+	ending      time.Duration // when its handlers return; 0: they were not ordered to
 	returns     time.Duration // how long they take
 
 	// The judge.
@@ -55,7 +55,7 @@ type event struct {
 
 func (w *world) upTo(most int) time.Duration { return time.Duration(1+w.dice.IntN(most)) * ms }
 
-// later has something happen after some milliseconds, at most so many.
+// later runs an event after a random number of milliseconds, up to a maximum.
 func (w *world) later(most int, do func()) {
 	w.agenda = append(w.agenda, event{w.now + w.upTo(most), false, do})
 }
@@ -86,7 +86,7 @@ func (w *world) close() {
 
 func (w *world) beat() { w.later(10, func() { w.ends = w.now + 3*time.Second }) }
 
-// dial subscribes, has Check beat and ask for a takeover, and counts when that is answered.
+// dial subscribes, lets Check beat and ask for a takeover, and counts once Check has its reply.
 func (w *world) dial() {
 	w.dialled++
 	conn := w.dialled
@@ -147,7 +147,7 @@ func (w *world) look() {
 	}
 }
 
-// stop tells the handlers to return.
+// stop orders the handlers to return.
 func (w *world) stop() {
 	w.up = 0
 	if w.holding && w.ending == 0 {
@@ -160,7 +160,7 @@ func (w *world) stop() {
 	}
 }
 
-// judge looks, and goes on looking.
+// judge looks, and schedules the next look.
 func (w *world) judge() {
 	sent := w.now
 	w.later(10, func() {
@@ -186,7 +186,7 @@ func (w *world) judge() {
 	})
 }
 
-// rescue is what the script does.
+// rescue does what the script does.
 func (w *world) rescue(hold int, s Suspect) {
 	moved := (w.ends - time.Duration(s.Ends)*time.Microsecond).Abs() > beatStep
 	if hold != w.hold || w.took > 0 || w.conn > 0 || moved {
@@ -203,8 +203,8 @@ func (w *world) tick() {
 	if woke {
 		w.woke = w.now
 	}
-	// Up is asked in the first statement, before anything else has run. A hold that was told to end
-	// is not valid anyway.
+	// Up is called in the first statement, before anything else has run. A hold that was ordered to
+	// end is not valid in any case.
 	if w.awake() && w.took > 0 && w.ending == 0 {
 		if w.established(w.up) && !(w.lossy && w.shut[w.up]) {
 			w.err = fmt.Errorf("at %v Up says yes, taken over at %v", w.now, w.took)
@@ -260,7 +260,7 @@ func TestTwoDoNotHoldAtOnce(t *testing.T) {
 			}
 			w.tick()
 		}
-		// Now it is killed for good, and nobody is late any more.
+		// Now it is killed for good, and nothing is late any more.
 		for w.late = false; w.err == nil && !(w.holding && w.established(w.up) && w.conn > 0); {
 			w.down = 0
 			w.tick()

@@ -18,7 +18,7 @@ import (
 
 func children() { redistest.RegisterChild("holder", holder) }
 
-// holder keeps a line in a process of its own. On an order it says what Up says in the first
+// holder keeps a line in a process of its own. On an order it prints what Up returns in the first
 // statement after a pause.
 func holder(args []string) {
 	cfg := Config{Dial: dialURL(args[0]), Channel: func() string { return args[1] }}
@@ -57,7 +57,7 @@ func holder(args []string) {
 	}
 }
 
-// few are enough where time is short.
+// few is enough where time is short.
 func few(n int) int {
 	if testing.Short() {
 		return n/4 + 1
@@ -95,9 +95,9 @@ func TestSIGKILLIsSeenAtOnce(t *testing.T) {
 	}
 }
 
-// The server ends the connection of a process that stands still. In the first statement that it
-// executes afterwards, Up has to say no, and what its own goroutines do next must not make it yes
-// again.
+// The server ends the connection of a process that stands still. In the first statement that the
+// process executes afterwards, Up has to be false, and what its own goroutines do next must not
+// make it true again.
 func TestAnEndDuringSIGSTOP(t *testing.T) {
 	for name, kernel := range map[string]bool{"socket": runtime.GOOS == "linux", "reader": false} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestAnEndDuringSIGSTOP(t *testing.T) {
 	}
 }
 
-// A pause alone ends nothing: the connection stands, and nobody suspects it.
+// A pause alone ends nothing: the connection stays, and nobody suspects the process.
 func TestSIGSTOPAlone(t *testing.T) {
 	for _, name := range []string{"socket", "reader"} {
 		t.Run(name, func(t *testing.T) {
@@ -157,7 +157,8 @@ func TestSIGSTOPAlone(t *testing.T) {
 				t.Fatalf("the server counts %d", n)
 			}
 			child.Thaw(t)
-			// Who goes by the reader asks the server first, which may have answered by then.
+			// A line that relies on the reader asks the server first, which may have replied by
+			// then.
 			if line := child.WaitLine(t, "woke", soon); name == "socket" && line != "woke true" {
 				t.Errorf("%s, want it true", line)
 			}
@@ -193,7 +194,7 @@ func BenchmarkUp(b *testing.B) {
 	}
 }
 
-// BenchmarkUpByMany is what handlers that ask at once wait for each other.
+// BenchmarkUpByMany measures how long handlers that call Up at once wait for each other.
 func BenchmarkUpByMany(b *testing.B) {
 	r := run(b, redistest.Shared(b), Config{})
 	r.up()

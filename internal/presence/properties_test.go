@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// past is all that a judge was told: what it answers is computed from it anew, look for look.
+// past records all that a judge was given. The expected result of each look is computed from it
+// anew.
 type past struct {
 	grace, every time.Duration
 	looks        []pastLook
@@ -20,8 +21,8 @@ type pastLook struct {
 	taken          map[string]bool // after this look
 }
 
-// missed: listed from a look on in which it was subscribed or said to have appeared, and not now,
-// nor Taken since.
+// missed returns the workers that are missed: listed since a look in which they were subscribed or
+// had appeared, not subscribed now, and not Taken since.
 func (p *past) missed(id string, at int) (missed, known bool) {
 	appeared := false
 	for i := at; i >= 0; i-- {
@@ -54,8 +55,8 @@ func (p *past) doubt(at int) bool {
 	return most > 0 && (self || all >= 3 && most*2 > all || late || l.received-l.sent > p.grace/2)
 }
 
-// dead: there is a look, Grace or more before this one was sent, since which each has missed it,
-// none was in doubt, and its heartbeat did not move.
+// dead returns the missed workers for which there is a look, Grace or more before this one was
+// sent, since which each look missed them, none was in doubt, and the heartbeat did not move.
 func (p *past) dead(id string) bool {
 	last := len(p.looks) - 1
 	end := p.looks[last].rows[id].Ends
@@ -127,7 +128,7 @@ func TestWatchAnswersWhatItsPastSays(t *testing.T) {
 					row.Ends = 0
 				}
 				if dice.IntN(50) == 0 {
-					lapsed[id] = false // the next one of this name is somebody else
+					lapsed[id] = false // the next one of this name is another worker
 				} else {
 					l.rows[id] = row
 					rows = append(rows, row)

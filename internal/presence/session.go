@@ -21,8 +21,8 @@ var (
 	errOther   = errors.New("the server ended the subscription")
 )
 
-// makingMost is how long a connection may take at most from before it is dialled until the server
-// was seen to answer on it.
+// makingMost is the longest time from before a connection is dialled until the server has replied
+// on it.
 const makingMost = 5 * time.Second
 
 // session is one connection, from before it is dialled. Instants are durations since the line was
@@ -36,17 +36,17 @@ type session struct {
 	err     error
 	nudge   chan struct{} // asks for a ping at once
 
-	// Before stands is closed.
+	// Set before stands is closed.
 	socket *socket // nil: not known
 	since  time.Time
 
 	ended atomic.Bool  // the reader has seen the end
-	proof atomic.Int64 // when the last ping that was answered was sent: the server had the subscription then, or later
-	alert atomic.Int64 // without a socket: when the last look came that came in time
+	proof atomic.Int64 // when the last ping with a reply was sent: the server had the subscription then, or later
+	alert atomic.Int64 // without a socket: when the last look in time came
 
-	// Of Run's goroutine.
+	// Used by Run's goroutine alone.
 	good  time.Duration
-	doubt time.Duration // without a socket: since when it is not known what happened during a pause; 0: it is
+	doubt time.Duration // without a socket: since when it is not known what happened during a pause; 0: it is known
 }
 
 // open dials and subscribes, in a goroutine that ends with the session.
@@ -64,13 +64,13 @@ func (l *Line) open(ctx context.Context) *session {
 	return s
 }
 
-// drop gives it up for good, whatever is still heard of it. done is closed when it has ended.
+// drop gives the session up for good, whatever it still reports. done is closed when it has ended.
 func (s *session) drop(why error) {
 	s.ended.Store(true)
 	s.cancel(why)
 }
 
-// converse works until the connection ends, and answers why. All that it started has then ended.
+// converse works until the connection ends, and returns why. All that it started has then ended.
 func (s *session) converse(ctx context.Context) error {
 	slow := time.AfterFunc(min(s.l.cfg.Silence, makingMost), func() { s.cancel(errSlow) })
 	defer slow.Stop()
@@ -80,7 +80,7 @@ func (s *session) converse(ctx context.Context) error {
 		return fmt.Errorf("dial: %w", err)
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // frees whoever reads or writes
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // frees the reader and the writer
 	why := func(verb string, err error) error {
 		s.ended.Store(true)
 		if cause := context.Cause(ctx); cause != nil {
@@ -100,7 +100,7 @@ func (s *session) converse(ctx context.Context) error {
 	if err := s.prove(pubsub); err != nil {
 		return why("ping", err)
 	}
-	if checked != nil { // and it stands: nothing else has ended the subscription
+	if checked != nil { // and it is established: nothing else has ended the subscription
 		return why("check", checked)
 	}
 	if !slow.Stop() {
@@ -127,8 +127,8 @@ func (s *session) subscribe(conn redis.PubSubConn) error {
 	return s.hear(conn)
 }
 
-// prove waits for the answer to a first ping: who gets none would be lost after each Silence, and
-// one that comes after Check says that the subscription stood all the time.
+// prove waits for the reply to a first ping. A connection without that reply would be lost after
+// each Silence. A reply after Check proves that the subscription existed all the time.
 func (s *session) prove(conn redis.PubSubConn) error {
 	if err := s.ping(conn, s.l.now()); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *session) prove(conn redis.PubSubConn) error {
 	return nil
 }
 
-// ping carries the instant before it was sent, which comes back with the answer.
+// ping carries the instant before it was sent, which comes back with the reply.
 func (s *session) ping(conn redis.PubSubConn, sent time.Duration) error {
 	return conn.Ping(strconv.FormatInt(int64(sent), 10))
 }
@@ -166,7 +166,8 @@ func (s *session) send(ctx context.Context, conn redis.PubSubConn) {
 	}
 }
 
-// receive is the reader. Nothing is published here; what is all the same says nothing.
+// receive is the reader. Nothing is published on this channel; a message that comes all the same
+// means nothing.
 func (s *session) receive(conn redis.PubSubConn) error {
 	for {
 		if err := s.hear(conn); err != nil {
@@ -193,8 +194,8 @@ func (s *session) hear(conn redis.PubSubConn) error {
 	return nil
 }
 
-// valid tells whether it stands, as far as can be known at this very instant. Any goroutine may
-// ask.
+// valid reports whether the subscription exists, as far as can be known at this very instant. Any
+// goroutine may call it.
 func (s *session) valid() bool {
 	now := s.l.now()
 	switch {
@@ -209,19 +210,19 @@ func (s *session) valid() bool {
 
 func (s *session) silent(now time.Duration) bool { return s.credit(now) < 0 }
 
-// credit is how long the last sign of life is still believed.
+// credit returns how long the last sign of life is still trusted.
 func (s *session) credit(now time.Duration) time.Duration {
 	return time.Duration(s.proof.Load()) + s.l.cfg.Silence - now
 }
 
-// look tells whether it stands, and until when it is known to have stood. now was read before. Only
-// for Run's goroutine, when it has been subscribed.
+// look reports whether the subscription exists, and returns until when it is known to have existed.
+// now was read before. It may be called only by Run's goroutine, after the session was subscribed.
 func (s *session) look(now time.Duration) (good time.Duration, stands bool) {
 	proof := time.Duration(s.proof.Load())
 	s.good = max(s.good, proof)
 	switch {
 	case s.silent(now):
-		return proof, false // who lost the server's FIN can see for himself no better than this
+		return proof, false // a holder that lost the server's FIN can see no better than this by itself
 	case s.ended.Load():
 		return s.good, false
 	case s.socket != nil:
@@ -236,8 +237,8 @@ func (s *session) look(now time.Duration) (good time.Duration, stands bool) {
 }
 
 // unsocketed is look where the kernel cannot be asked. While looks come in time, the reader is
-// taken to see an end within patience too. After a pause only the answer to a ping that was sent
-// since then tells: on the same connection it proves that the subscription stood all the time.
+// assumed to see an end within patience too. After a pause only the reply to a ping that was sent
+// since then counts: on the same connection it proves that the subscription existed all the time.
 func (s *session) unsocketed(now, proof time.Duration) (time.Duration, bool) {
 	if alert := max(time.Duration(s.alert.Load()), proof); now-alert <= s.l.patience() {
 		s.alert.Store(int64(now))
@@ -255,7 +256,7 @@ func (s *session) unsocketed(now, proof time.Duration) (time.Duration, bool) {
 	return s.good, now-s.doubt <= s.l.cfg.Grace
 }
 
-// is answers whether a channel has been closed.
+// is reports whether c is closed.
 func is(c <-chan struct{}) bool {
 	select {
 	case <-c:

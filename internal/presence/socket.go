@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// Through makes a dialler tell the line that asked for a connection which socket it is; for all
-// others it dials as before. It is for redis.DialContextFunc, which is asked below TLS. The line
-// finds its own way through a tls.Conn, too.
+// Through wraps a dialler so that the line that asked for a connection gets to know its socket. For
+// all others it dials as before. It is for redis.DialContextFunc, which is called below TLS. The
+// line also finds its own way through a tls.Conn.
 func Through(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
@@ -22,7 +22,7 @@ func Through(dial func(ctx context.Context, network, address string) (net.Conn, 
 
 type captureKey struct{}
 
-// capture is where a dialler leaves the connection for who asked for it.
+// capture is where a dialler leaves the connection for the line that asked for it.
 type capture struct {
 	mu   sync.Mutex
 	conn net.Conn
@@ -34,7 +34,7 @@ func (c *capture) set(conn net.Conn) {
 	c.conn = conn
 }
 
-// raw is the TCP socket, nil when there is none.
+// raw returns the TCP socket, or nil when there is none.
 func (c *capture) raw() syscall.RawConn {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -8,15 +8,15 @@ import (
 	"unsafe"
 )
 
-// established is the kernel's state of a TCP connection of which no end has been closed. The
-// server's FIN or reset changes it when it arrives, also while this process is stopped.
+// established is the kernel's state of a TCP connection that neither side has closed. The server's
+// FIN or reset changes it when it arrives, also while this process is stopped.
 const established = 1
 
 // socket asks the kernel about one connection. RawConn keeps the descriptor from being closed, and
-// used anew, meanwhile.
+// used again, meanwhile.
 type socket struct{ raw syscall.RawConn }
 
-// newSocket answers nil when the kernel cannot be asked.
+// newSocket returns nil when the kernel cannot be asked.
 func newSocket(c *capture) *socket {
 	raw := c.raw()
 	if raw == nil {
@@ -32,14 +32,15 @@ func (s *socket) established() bool {
 	return s.raw.Control(q.ask) == nil && q.state == established
 }
 
-// question is asked many times, so that asking allocates nothing.
+// question is used many times, so that asking allocates nothing.
 type question struct {
 	ask   func(fd uintptr)
 	state uint8  // the first byte of struct tcp_info, and all that is asked for
 	size  uint32 // of that
 }
 
-// A raw system call, as this one never waits: telling the scheduler of it costs a third more.
+// A raw system call, because this one never waits: announcing it to the scheduler costs a third
+// more.
 var questions = sync.Pool{New: func() any {
 	q := &question{}
 	q.ask = func(fd uintptr) {

@@ -2,7 +2,7 @@
 
 package presence
 
-// socket is not known here: what the reader of the connection has seen is all that there is.
+// socket is not known on this platform: only what the reader of the connection has seen is known.
 type socket struct{}
 
 func newSocket(*capture) *socket { return nil }

@@ -2,8 +2,8 @@ package presence
 
 import "time"
 
-// tenure is the line's judgement of itself from one Reset to the next. It is pure: instants come
-// in, on one monotonic scale.
+// tenure is the line's judgement of itself from one Reset to the next. It is pure: instants are
+// passed in, on one monotonic scale.
 //
 //	fresh ── stands ──> up ── stands no more ──> away ── grace has passed ──> lost, for good
 //	                    ^                          |
@@ -11,7 +11,7 @@ import "time"
 type tenure struct {
 	grace time.Duration
 	phase phase
-	good  time.Duration // the subscription stood then, as far as is known; of phases up and away
+	good  time.Duration // the subscription existed then, as far as is known; of phases up and away
 }
 
 type phase int
@@ -33,9 +33,9 @@ const (
 	isLost
 )
 
-// look takes in whether a subscription stands, and up to when it is known to have stood: an instant
-// that is never later than the end of it, whenever this process gets to hear of that. now is an
-// instant at which it stood, if it does.
+// look takes in whether the subscription exists, and good, up to when it is known to have existed:
+// an instant that is never later than its end, whenever this process hears of that end. If the
+// subscription exists, it existed at now.
 func (t *tenure) look(now, good time.Duration, stands bool) news {
 	before := t.phase
 	if t.phase == up {
@@ -59,7 +59,7 @@ func (t *tenure) look(now, good time.Duration, stands bool) news {
 	return nothing
 }
 
-// left is how long a tenure that is away has until it is lost.
+// left returns how long a tenure that is away has until it is lost.
 func (t *tenure) left(now time.Duration) (time.Duration, bool) {
 	return max(0, t.good+t.grace-now) + 1, t.phase == away
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// The socket is found below TLS, whoever puts it on top.
+// The socket is found below TLS, whoever added the TLS.
 func TestUnderTLS(t *testing.T) {
 	server := redistest.Own(t)
 	addr, roots := terminator(t, server.Addr())
@@ -51,8 +51,8 @@ func TestUnderTLS(t *testing.T) {
 	}
 }
 
-// terminator speaks TLS in front of a server, as stunnel does, and answers its address and whom to
-// trust.
+// terminator speaks TLS in front of a server, as stunnel does. It returns its address and the
+// certificates to trust.
 func terminator(t *testing.T, server string) (string, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

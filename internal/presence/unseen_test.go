@@ -17,8 +17,8 @@ func (n *told) failures(kind error) int {
 	return len(slices.DeleteFunc(slices.Clone(n.failed), func(err error) bool { return !errors.Is(err, kind) }))
 }
 
-// A line that the server is said not to count is lost by then, as any other, and counts again when
-// that has changed.
+// A line that the server does not count, as Check reports, is lost as any other. It counts again
+// when that has changed.
 func TestALineThatIsNotSeenIsLostAndTriedAgain(t *testing.T) {
 	var hidden atomic.Bool
 	r := run(t, redistest.Own(t), Config{Check: func(context.Context) error {
@@ -38,8 +38,8 @@ func TestALineThatIsNotSeenIsLostAndTriedAgain(t *testing.T) {
 	r.told1(2, 1)
 }
 
-// That the server does not count a connection which was killed a moment before is no news about the
-// server.
+// That the server does not count a connection which was killed a moment before means nothing about
+// the server.
 func TestAConnectionThatIsKilledBeforeTheCheckIsNotUnseen(t *testing.T) {
 	var r *rig
 	var checks atomic.Int64

@@ -7,56 +7,56 @@ import (
 	"time"
 )
 
-// WatchConfig of a judge. The zero value works.
+// WatchConfig configures a judge. The zero value works.
 type WatchConfig struct {
-	// Self is the judge's own worker. One that the server does not count itself concludes nothing
-	// from the absence of others.
+	// Self is the judge's own worker. A judge that the server does not count itself concludes
+	// nothing from the absence of others.
 	Self string
 	// Every is the longest time from one look to the next. Default 100 ms, at most half of Grace.
 	Every time.Duration
-	// Grace is how long a worker has to be missed. Default and least: JudgeGrace.
+	// Grace is how long a worker has to be missed. Default and minimum: JudgeGrace.
 	Grace time.Duration
 }
 
-// Row is what one look says of one worker.
+// Row is what one look shows of one worker.
 type Row struct {
 	ID          string
 	Subscribers int
 	// Ends is when its heartbeat ends by the server's clock, in microseconds; 0: it has none.
 	Ends int64
-	// Appeared: the server has counted its subscription before, as somebody noted. So a judge that
-	// is new to the task may suspect it, too.
+	// Appeared: the server has counted its subscription before, as somebody recorded. So a judge
+	// that is new to the task may suspect it too.
 	Appeared bool
 }
 
 // Suspect is a worker that is missed.
 type Suspect struct {
 	ID    string
-	Ends  int64     // as the look said by which it became one: any other is a beat since then
-	Since time.Time // when the answer of that look had arrived
+	Ends  int64     // as in the look that began the suspicion: any other value is a beat since then
+	Since time.Time // when the reply of that look had arrived
 }
 
-// Findings of one look, by id.
+// Findings are the results of one look, sorted by id.
 type Findings struct {
 	Suspects []Suspect // all that are missed
-	// Dead are those of them from whom peers may take over. A worker stays among them until it is
-	// seen again or Taken. What takes over asks the server for both once more, in one step: whether
-	// nobody is subscribed, and whether Ends is the same.
+	// Dead are those of the suspects that peers may take over from. A worker stays among them until
+	// it is seen again or Taken. Who takes over asks the server about both facts once more, in one
+	// step: that nobody is subscribed, and that Ends is the same.
 	Dead  []Suspect
-	Doubt string        // why this look began each suspicion anew; "": it did not
+	Doubt string        // why this look started each suspicion again; "": it did not
 	Next  time.Duration // the next look should come after this
 }
 
-// beatStep is by how much an end has to have moved for a beat: scripts know it to a few
-// milliseconds only.
+// beatStep is by how much Ends has to move to count as a beat: scripts know it only to a few
+// milliseconds.
 const beatStep = 5 * time.Millisecond
 
-// Watch is the judge. It is pure: one goroutine feeds it with looks, in their order, and reads the
-// clock.
+// Watch is the judge. It is pure: one goroutine passes the looks to it, in their order, and reads
+// the clock.
 type Watch struct {
 	cfg     WatchConfig
 	workers map[string]*watched
-	last    time.Time // when the answer of the last look had arrived
+	last    time.Time // when the reply of the last look had arrived
 }
 
 // watched is what is known of a worker that the looks list.
@@ -69,7 +69,7 @@ type watched struct {
 
 func (w *watched) missed() bool { return !w.since.IsZero() }
 
-// NewWatch makes a judge. The error wraps ErrConfig.
+// NewWatch returns a judge. The error wraps ErrConfig.
 func NewWatch(cfg WatchConfig) (*Watch, error) {
 	if cfg.Grace == 0 {
 		cfg.Grace = JudgeGrace
@@ -86,12 +86,12 @@ func NewWatch(cfg WatchConfig) (*Watch, error) {
 	return &Watch{cfg: cfg, workers: map[string]*watched{}}, nil
 }
 
-// Look takes in one complete look at all workers: sent and received are monotonic instants before
-// it was asked and after it was answered. Whoever is not listed is forgotten.
+// Look takes in one complete look at all workers. sent and received are monotonic instants before
+// the request was sent and after its reply arrived. A worker that is not listed is forgotten.
 //
-// A worker that was subscribed once and is not now is missed: since the answer arrived. It is dead
-// in the first look that is sent Grace later or more, if each look in between missed it too and its
-// heartbeat has not moved.
+// A worker that was subscribed once and is not now is missed, since the arrival of the reply. It is
+// dead in the first look that is sent at least Grace later, if each look in between missed it too
+// and its heartbeat has not moved.
 func (w *Watch) Look(sent, received time.Time, rows []Row) Findings {
 	listed := make(map[string]*watched, len(rows))
 	var selfMissed bool
@@ -127,8 +127,8 @@ func (w *Watch) Look(sent, received time.Time, rows []Row) Findings {
 	return f
 }
 
-// Taken says that all of a worker's has been taken over that may be: it is not suspected again
-// before it is subscribed.
+// Taken is called when all of a worker's processes that may be taken over were. The worker is not
+// suspected again before it is subscribed.
 func (w *Watch) Taken(id string) {
 	if one := w.workers[id]; one != nil {
 		*one = watched{taken: true}
@@ -148,7 +148,7 @@ func (w *watched) see(row Row, received time.Time) {
 	}
 }
 
-// doubt says why this look proves nothing against those it misses.
+// doubt returns why this look proves nothing against those it misses, or "".
 func (w *Watch) doubt(sent, received time.Time, selfMissed bool) string {
 	known, missed := 0, 0
 	for _, one := range w.workers {

@@ -10,7 +10,7 @@ import (
 
 const ms = time.Millisecond
 
-// judge feeds a Watch, in time that it makes itself.
+// judge passes looks to a Watch, in simulated time.
 type judge struct {
 	testing.TB
 	*Watch
@@ -27,7 +27,7 @@ func newJudge(t testing.TB) *judge {
 	return &judge{t, w, start, start}
 }
 
-// look is one that begins so long after the answer of the last one, and takes so long. A row is
+// look adds a look that begins so long after the reply of the last one, and takes so long. A row is
 // "a+" when a is subscribed, "a" when not; "a@20" has a heartbeat that ends at 20 ms, "a!" has
 // appeared.
 func (j *judge) look(after, takes time.Duration, rows string) Findings {
@@ -53,7 +53,7 @@ func (j *judge) look(after, takes time.Duration, rows string) Findings {
 	return j.Look(sent, j.now, list)
 }
 
-// want compares what a look found: "a" is suspect, "a*" dead; in brackets is the doubt.
+// want compares what a look found: "a" is suspect, "a*" dead; the doubt is in brackets.
 func (j *judge) want(f Findings, want string) {
 	j.Helper()
 	dead := map[string]bool{}
@@ -95,11 +95,11 @@ func TestAWorkerIsKilled(t *testing.T) {
 	}
 	j.want(j.look(100*ms, 0, "self+ a@900 b+"), "a*")
 	j.Taken("a")
-	j.want(j.look(100*ms, 0, "self+ a@900! b+"), "") // the note that it has appeared does not bring it back
+	j.want(j.look(100*ms, 0, "self+ a@900! b+"), "") // the record that it has appeared does not bring it back
 	j.want(j.look(100*ms, 0, "self+ a@900+ b+"), "")
 	j.want(j.look(100*ms, 0, "self+ a@900 b+"), "a")
 	j.want(j.look(100*ms, 0, "self+ b+"), "")
-	j.want(j.look(100*ms, 0, "self+ a@900 b+"), "") // it is somebody new
+	j.want(j.look(100*ms, 0, "self+ a@900 b+"), "") // it is another worker
 }
 
 func TestASuspicionIsRefuted(t *testing.T) {
@@ -127,7 +127,7 @@ func TestASuspicionIsRefuted(t *testing.T) {
 	}
 }
 
-// One that lost its heartbeat has not beaten.
+// A worker that lost its heartbeat has not beaten.
 func TestALapseIsNoBeat(t *testing.T) {
 	j := newJudge(t)
 	j.look(0, 0, "self+ a+")
@@ -163,12 +163,12 @@ func TestMostAreMissed(t *testing.T) {
 	j.want(j.look(1, 0, "self+ a+ b+ c d"), "c* d*")
 	j.Taken("c")
 	j.want(j.look(0, 0, "self+ a+ b+ c d"), "d*")
-	// c is not counted any more: two of four are not most, three are.
+	// c is not counted any more. Two of four are not a majority, three are.
 	j.want(j.look(100*ms, 0, "self+ a b+ c d"), "a d*")
 	j.want(j.look(100*ms, 0, "self+ a b c d"), "a b d (3 of 4 are missed at once)")
 	j.want(j.look(100*ms, 0, "self+ a b+ c d"), "a d")
 
-	j = newJudge(t) // of two there are no most
+	j = newJudge(t) // two have no majority
 	j.look(0, 0, "a+ b+")
 	for range 3 {
 		j.want(j.look(100*ms, 0, "a b"), "a b")
