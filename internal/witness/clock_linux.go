@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// machine is the one clock that all processes of this machine share and nobody can set. A namespace
-// can shift it: then it is another clock.
+// machine returns the one clock that all processes of this machine share and nobody can set. In a
+// time namespace it is shifted, and counts as another clock.
 func machine() clock {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil || readMonotonic() == 0 {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// However long the ways to and fro take, and whenever the holder is paused: the true offset is
-// within the bounds, and a statement is placed around when it was said.
+// However long the messages take, and whenever the holder is paused, the true offset is within the
+// bounds, and a statement is placed around when it was made.
 func TestRoundTripsBoundAClock(t *testing.T) {
 	const apart = 7 * time.Hour // the witness's clock is ahead by this
 	delays := []time.Duration{0, ms, 3 * ms, 400 * ms, time.Minute}
@@ -39,7 +39,7 @@ func TestRoundTripsBoundAClock(t *testing.T) {
 	}
 }
 
-// One quick round trip makes up for slow ones, before it and after it.
+// One quick round trip makes up for slow ones, before and after it.
 func TestTheQuickestRoundTripCounts(t *testing.T) {
 	var o offset
 	for i, took := range []time.Duration{time.Second, ms, time.Second} {
@@ -79,8 +79,8 @@ func TestThisMachineHasOneClock(t *testing.T) {
 	}
 }
 
-// Holders on other clocks, whose round trips took 20 ms: what is certain is less by that, and the
-// rest is possible.
+// Holders on other clocks, whose round trips took 20 ms: the certain part is shorter by that, and
+// the rest is possible.
 func TestHoldersOnOtherClocks(t *testing.T) {
 	for from, want := range map[time.Duration]string{
 		160 * ms: "moves 1 returns 0 overlaps 1 possible 0 falls 0 cut 0 late 0 faults 0",
@@ -116,13 +116,13 @@ func TestHoldersOnOtherClocks(t *testing.T) {
 	}
 }
 
-// shifted is a clock that no other process reads.
+// shifted returns a clock that no other process reads.
 func (b *bench) shifted(by time.Duration) clock {
 	start := b.start
 	return clock{now: func() time.Duration { return ahead + time.Since(start) + by }}
 }
 
-// It bears the name of the machine's clock and is not that.
+// It has the id of the machine's clock, but is another clock.
 func TestAFalseClockIsMeasured(t *testing.T) {
 	virtual(t, Config{}, func(b *bench) {
 		c := b.shifted(-time.Minute)

@@ -47,7 +47,7 @@ func TestNonsenseOnTheWire(t *testing.T) {
 		r.c.Write([]byte("\rGET / HTTP/1.1\r\n\r\n"))
 		b.at(ms)
 		b.want("cut", b.Report().Cut, 1)
-		c := b.connect() // one that says nothing at all is not waited for
+		c := b.connect() // one that sends nothing at all is not waited for
 		defer c.Close()
 		b.at(impatient + 2*ms)
 		if _, err := c.Read(make([]byte, 1)); err == nil {

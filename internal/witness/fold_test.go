@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What is folded counts as if it were kept: the same random history, with a short memory and with
-// an endless one.
+// What is folded counts as if it were kept: the same random history is run with a short memory and
+// with an endless one.
 func TestFoldingChangesNothing(t *testing.T) {
 	for seed := range uint64(200) {
 		short, long := history(t, seed, 4), history(t, seed, 1<<20)
@@ -50,7 +50,7 @@ func history(t *testing.T, seed uint64, keep int) *Witness {
 	pass := func() { now += time.Duration(1+r.IntN(20)) * ms }
 	hear := func(s *session, m message) {
 		m.Seq, m.At, m.Asked = s.seq+1, now, now
-		if m.Op == begin { // they may come out of their order
+		if m.Op == begin { // they may come out of order
 			m.At -= time.Duration(r.IntN(2)) * ms / 2
 		}
 		if err := s.hear(m, now); err != nil {
@@ -79,7 +79,7 @@ func history(t *testing.T, seed uint64, keep int) *Witness {
 	}
 	token := int64(0)
 	last := -1
-	frozen := join(4) // it begins after some of them, and says nothing until the end
+	frozen := join(4) // it begins after some of them, and states nothing until the end
 	for n := range 300 {
 		if n == 10 {
 			pass()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// hear takes a statement in.
+// hear takes in a statement.
 func (s *session) hear(m message, received time.Duration) error {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 )
 
 // histogram counts durations by their microseconds, in buckets of at most a sixteenth of their
-// value: some 700 of them reach from a microsecond to years.
+// value. About 700 buckets reach from a microsecond to years.
 type histogram struct {
 	n      int
 	max    time.Duration
@@ -30,8 +30,8 @@ func (h *histogram) clone() *histogram {
 	return &histogram{h.n, h.max, maps.Clone(h.bucket)}
 }
 
-// quantile is a duration that at least this part of all did not exceed: the upper edge of its
-// bucket.
+// quantile returns a duration that at least this part of all durations did not exceed: the upper
+// edge of its bucket.
 func (h *histogram) quantile(part float64) time.Duration {
 	seen := 0
 	for _, i := range slices.Sorted(maps.Keys(h.bucket)) {

@@ -15,17 +15,18 @@ type Hold struct {
 	done  bool
 }
 
-// Hold says that the holder has the key now, and why it came to it; call it before you act on it.
-// From now on valid is asked at every tick whether it still holds; nil means until Done. A valid
-// that has said no is not asked again: it must never go back to yes. It may be asked by several
-// goroutines, must not block, and must not use the teller.
+// Hold states that the holder has the key now, and for which reason. Call it before you act on the
+// key. From now on valid is called at every tick; it reports whether the key is still held. A nil
+// valid means until Done. After valid has returned false it is not called again: it must never go
+// back to true. It may be called by several goroutines, must not block, and must not use the
+// teller.
 func (t *Teller) Hold(key string, token int64, reason string, valid func() bool) *Hold {
 	if valid == nil {
 		valid = func() bool { return true }
 	}
 	h := &Hold{t: t, at: -1, valid: valid}
 	at := t.clock.now()
-	if !valid() { // it held before: how long is not known, so it is not told
+	if !valid() { // it held before, nobody knows how long, so nothing is stated
 		h.done = true
 		return h
 	}
@@ -38,8 +39,8 @@ func (t *Teller) Hold(key string, token int64, reason string, valid func() bool)
 	return h
 }
 
-// Done says that the holder has stopped acting on it. Call it before you give the key away: if
-// valid still says yes, it was held until then. The second call does nothing.
+// Done states that the holder has stopped acting on the key. Call it before you hand the key over:
+// if valid is still true, the key was held until then. A second call does nothing.
 func (h *Hold) Done() {
 	t := h.t
 	t.mu.Lock()
@@ -54,7 +55,7 @@ func (h *Hold) Done() {
 	t.drop(h)
 }
 
-// drop takes h out of the ticks.
+// drop removes h from the ticks.
 func (t *Teller) drop(h *Hold) {
 	if h.at < 0 {
 		return
@@ -67,7 +68,7 @@ func (t *Teller) drop(h *Hold) {
 	h.at = -1
 }
 
-// tick says at every interval which holds are still valid: all but those that it names.
+// tick states at every interval which holds are still valid: all but those that it names.
 func (t *Teller) tick(ctx context.Context) {
 	ticker := time.NewTicker(t.every)
 	defer ticker.Stop()
@@ -80,7 +81,7 @@ func (t *Teller) tick(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		m := message{Op: still, At: t.clock.now()} // before any is asked
+		m := message{Op: still, At: t.clock.now()} // before any valid is called
 		t.mu.Lock()
 		asked, m.UpTo = append(asked[:0], t.holds...), t.top
 		t.mu.Unlock()
@@ -101,6 +102,6 @@ func (t *Teller) tick(ctx context.Context) {
 		slices.Sort(m.Refused)
 		t.say(m)
 		t.mu.Unlock()
-		clear(asked) // it must not keep alive what was done
+		clear(asked) // it must not keep alive what is done
 	}
 }

@@ -89,7 +89,7 @@ func (b *bench) dialWith(name string, c clock) *Teller {
 	return t
 }
 
-// at waits until so long after the start, and until all that was said then has been heard.
+// at waits until so long after the start, and until all that was stated then has been received.
 func (b *bench) at(d time.Duration) {
 	time.Sleep(d - time.Since(b.start))
 	synctest.Wait()
@@ -102,13 +102,13 @@ func (b *bench) want(what string, got, want any) {
 	}
 }
 
-// counts are those of the totals that a scenario is about.
+// counts are the totals that a scenario is about.
 func counts(r Report) string {
 	return fmt.Sprintf("moves %d returns %d overlaps %d possible %d falls %d cut %d late %d faults %d",
 		r.Moves, r.Returns, r.Totals.Overlaps, r.Possible, r.Totals.Falls, r.Cut, r.Late, r.Totals.Faults)
 }
 
-// raw is a holder that says what the test makes it say.
+// raw is a holder that sends what the test makes it send.
 type raw struct {
 	b   *bench
 	c   net.Conn
@@ -119,8 +119,8 @@ type raw struct {
 	ended chan struct{} // by the witness
 }
 
-// raw greets the witness; it reads its clock at each ping a while after it came, and answers a
-// while later.
+// raw greets the witness. It reads its clock some time after each ping came, and replies some time
+// later.
 func (b *bench) raw(name string, c clock, before, after time.Duration) *raw {
 	b.Helper()
 	conn := b.connect()
@@ -132,7 +132,7 @@ func (b *bench) raw(name string, c clock, before, after time.Duration) *raw {
 			b.Fatal(err)
 		}
 		if m.Op == welcome {
-			go func() { // what it is asked later stays without an answer
+			go func() { // later requests get no reply
 				for r.dec.Decode(&message{}) == nil {
 				}
 				close(r.ended)
@@ -153,7 +153,7 @@ func (r *raw) say(m message) {
 	synctest.Wait()
 }
 
-// A process is a child of the test, which does what it is told.
+// A process is a child of the test that follows orders.
 type process struct {
 	*testing.T
 	cmd   *exec.Cmd
@@ -191,7 +191,7 @@ func start(t *testing.T, child string, args ...string) *process {
 	return p
 }
 
-// order tells it something, and answers what it says.
+// order sends it an order, and returns its reply.
 func (p *process) order(line string) string {
 	p.Helper()
 	fmt.Fprintln(p.in, line)
@@ -213,7 +213,7 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// orders runs f with the words of every line from stdin, and says what it answers.
+// orders calls f with the words of every line from stdin, and prints what f returns.
 func orders(f func(words []string) string) {
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		fmt.Println(f(strings.Fields(in.Text())))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// String is the totals, the gaps, and each error: a line for each.
+// String returns the totals, the gaps, and each error, one line for each.
 func (r Report) String() string {
 	var b strings.Builder
 	states := map[string]int{}

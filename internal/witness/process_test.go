@@ -117,7 +117,7 @@ func TestProcesses(t *testing.T) {
 			}
 			say(two, "hold x 2 1h")
 
-			// Frozen, and back with a lease that has not ended: it holds still, and so does three.
+			// Frozen, and back with a lease that has not ended: it still holds, and so does three.
 			two.signal(syscall.SIGSTOP)
 			until(t, addr, "two is silent", func(r Report) bool { return r.Keys[0].State == "silent" })
 			say(three, "hold x 3 1h")
@@ -159,8 +159,8 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// 10,000 holds of 10 holders, ten times a second: who asks and says it, and who hears it, need
-// little of a processor.
+// 10,000 holds of 10 holders, ten times a second: the holders and the witness need little of a
+// processor.
 func TestTenThousandHolds(t *testing.T) {
 	const holders, each = 10, 1000
 	w, addr := serve(t, "tcp", "127.0.0.1:0")
@@ -192,7 +192,7 @@ func TestTenThousandHolds(t *testing.T) {
 	there, _ := time.ParseDuration(w.order("usage"))
 	start, begun = usage(), time.Now()
 	count := asked.Load()
-	<-time.After(2 * time.Second) // what it costs, and not a wait for something
+	<-time.After(2 * time.Second) // to measure its cost, and not to wait for something
 	took := time.Since(begun)
 	cost := usage() - start
 	then, _ := time.ParseDuration(w.order("usage"))
@@ -221,7 +221,7 @@ func TestTenThousandHolds(t *testing.T) {
 	for _, one := range all {
 		one.Close()
 	}
-	fmt.Fprintln(w.in, "stop") // it may end before it answers
+	fmt.Fprintln(w.in, "stop") // it may end before it replies
 	if err := w.cmd.Wait(); err != nil {
 		t.Error(err)
 	}

@@ -46,8 +46,8 @@ type Key struct {
 	Moves  []Move        `json:"moves"` // by which these came
 }
 
-// Span is one hold by one holder, by the earliest of what is uncertain in Last and the latest in
-// the others.
+// Span is one hold by one holder. Last is the earliest bound of an uncertain instant, the others
+// are the latest.
 type Span struct {
 	Holder  string        `json:"holder"`
 	Token   int64         `json:"token"`
@@ -55,7 +55,7 @@ type Span struct {
 	State   string        `json:"state"` // held, stopping, ended or cut
 	Begin   time.Duration `json:"begin"`
 	Last    time.Duration `json:"last"`              // the latest instant it was certainly held
-	Refused time.Duration `json:"refused,omitempty"` // its holder said that it holds no more
+	Refused time.Duration `json:"refused,omitempty"` // its holder stated that it no longer holds
 	End     time.Duration `json:"end,omitempty"`     // it has stopped
 }
 
@@ -67,10 +67,10 @@ type Holder struct {
 	Holds     int           `json:"holds"`    // now
 	Last      time.Duration `json:"last"`     // its last tick
 	Doubt     time.Duration `json:"doubt"`    // the uncertainty of its clock
-	Late      time.Duration `json:"late"`     // the longest that a statement took
+	Late      time.Duration `json:"late"`     // the longest time that a statement took
 }
 
-// Report puts together what is known now. It costs some microseconds for every key.
+// Report returns what is known now. It costs some microseconds for every key.
 func (w *Witness) Report() Report {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -154,7 +154,7 @@ func (t *tally) holder(h *holder) Holder {
 	return out
 }
 
-// Ask gets the report of a witness in another process. An addr with a slash is a unix socket.
+// Ask returns the report of a witness in another process. An addr with a slash is a unix socket.
 func Ask(ctx context.Context, addr string) (Report, error) {
 	conn, err := connect(ctx, addr)
 	if err != nil {

@@ -32,7 +32,7 @@ func TestACleanHandOver(t *testing.T) {
 	})
 }
 
-// The old holder's tick at 200 is the only thing that it says after the new one began.
+// The old holder's tick at 200 is the only thing that it states after the new one began.
 func TestAnOverlapOfOneTick(t *testing.T) {
 	virtual(t, Config{}, func(b *bench) {
 		one, two := b.dial("one"), b.dial("two")
@@ -57,7 +57,7 @@ func TestAnOverlapOfOneTick(t *testing.T) {
 	})
 }
 
-// Both between two ticks: the end says exactly until when it was held.
+// Both between two ticks: the end states exactly until when it was held.
 func TestAnOverlapWithinATick(t *testing.T) {
 	virtual(t, Config{}, func(b *bench) {
 		one, two := b.dial("one"), b.dial("two")
@@ -74,7 +74,7 @@ func TestAnOverlapWithinATick(t *testing.T) {
 	})
 }
 
-// A holder is paused between its clock and the wire: what arrives at 900 was said at 300.
+// A holder is paused between its clock and the wire: what arrives at 900 was stated at 300.
 func TestADelayedStatementIsNoOverlap(t *testing.T) {
 	virtual(t, Config{}, func(b *bench) {
 		one, two := b.raw("one", b.machine(), 0, 0), b.dial("two")
@@ -94,8 +94,7 @@ func TestADelayedStatementIsNoOverlap(t *testing.T) {
 }
 
 // The same with a real teller, stopped from 300 until 900, right after it read its clock for a
-// tick. What valid says when it is asked at 900 holds for 300; only a yes at the next tick tells of
-// 900.
+// tick. What valid returns at 900 counts for 300; only the next tick can state anything of 900.
 func TestAHolderPausedInItsTick(t *testing.T) {
 	for yes, want := range map[int32]struct {
 		last   time.Duration
@@ -160,7 +159,7 @@ func TestADeadHolder(t *testing.T) {
 	})
 }
 
-// It has said that it holds no more, and not yet that it has stopped.
+// It has stated that it no longer holds, and not yet that it has stopped.
 func TestAHolderThatOverstays(t *testing.T) {
 	virtual(t, Config{}, func(b *bench) {
 		one, two := b.dial("one"), b.dial("two")

@@ -11,7 +11,7 @@ import (
 
 const (
 	rounds    = 5               // round trips at the start, to measure a holder's clock
-	impatient = 5 * time.Second // for who does not say who it is, or does not read
+	impatient = 5 * time.Second // with a peer that does not send its name, or does not read
 )
 
 // holder is all that was heard under one name.
@@ -19,11 +19,11 @@ type holder struct {
 	name     string
 	sessions map[*session]bool // connected
 	ever     int               // sessions
-	late     time.Duration     // the longest that a statement took
+	late     time.Duration     // the longest time that a statement took
 }
 
-// session is one connection of one holder. Its stream belongs to one goroutine, the rest is guarded
-// by Witness.mu.
+// session is one connection of one holder. One goroutine owns its stream; Witness.mu guards the
+// rest.
 type session struct {
 	w    *Witness
 	conn net.Conn
@@ -32,7 +32,7 @@ type session struct {
 
 	*holder
 	offset offset
-	asked  message // the last ping; its Op is pong once it is answered
+	asked  message // the last ping; its Op is pong once the reply has come
 	seq    uint64
 	stamp  time.Duration // of the last tick, on the holder's clock
 	tick   instant
@@ -64,8 +64,8 @@ func (w *Witness) converse(ctx context.Context, conn net.Conn) {
 	}
 }
 
-// errGone is all that is known when a connection ends, by death or in nonsense: what it held is
-// cut. Any other error is a fault, after which nothing of the session can be judged.
+// errGone is the error of a connection that has ended, by death or by an invalid message: what it
+// held is cut. Any other error is a fault, after which nothing of the session can be judged.
 var errGone = errors.New("gone")
 
 func (s *session) read(m *message) error {
@@ -83,7 +83,7 @@ func (s *session) send(m message) error {
 	return nil
 }
 
-// greet learns the clock of who said hello.
+// greet measures the clock of the holder that sent hello.
 func (s *session) greet(m message) error {
 	for range rounds {
 		if err := s.ping(); err != nil {
@@ -109,7 +109,7 @@ func (s *session) greet(m message) error {
 	return s.send(message{Op: welcome, Every: s.w.cfg.Every})
 }
 
-// ping asks for the holder's clock.
+// ping requests the holder's clock.
 func (s *session) ping() error {
 	s.asked = message{Op: ping, N: s.asked.N + 1, At: s.w.clock.now()}
 	return s.send(s.asked)
@@ -125,7 +125,7 @@ func (s *session) measure(m message, received time.Duration) error {
 	return s.offset.measure(s.asked.At, m.At, received)
 }
 
-// listen goes on until the holder says bye.
+// listen takes in statements until the holder sends bye.
 func (s *session) listen() error {
 	for {
 		var m message

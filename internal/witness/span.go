@@ -15,9 +15,9 @@ type span struct {
 	reason  string
 	begin   instant
 	told    instant // the latest it was certainly held, apart from what its session's ticks say while it is confirmed
-	denied  bool    // its holder said that it holds no more
+	denied  bool    // its holder stated that it no longer holds
 	refused instant // at the latest here; after told
-	end     instant // its holder said that it has stopped, or its connection ended
+	end     instant // its holder stated that it has stopped, or its connection ended
 	state   state
 	counted bool // how the key came to it is in the totals
 }
@@ -37,7 +37,7 @@ func (p *span) settled() bool { return p.state >= ended }
 
 const ever = time.Duration(math.MaxInt64)
 
-// last is the latest instant at which it was certainly held.
+// last returns the latest instant at which it was certainly held.
 func (p *span) last() instant {
 	if p.state == held && p.id <= p.from.upTo {
 		return p.told.later(p.from.tick)
@@ -45,7 +45,7 @@ func (p *span) last() instant {
 	return p.told
 }
 
-// open is until when it may have been held, and until when its holder may not have stopped.
+// open returns until when it may have been held, and until when its holder may still have acted on it.
 func (p *span) open() (hold, stop time.Duration) {
 	hold, stop = ever, ever
 	if p.settled() {
@@ -57,8 +57,8 @@ func (p *span) open() (hold, stop time.Duration) {
 	return hold, stop
 }
 
-// judge says in the strongest way that is true how two spans met: why is empty when it is certain.
-// It says false when they certainly did not; spans that only touch have not met.
+// judge returns the strongest true statement on how two spans met. An empty why means that it is
+// certain. met is false when they certainly did not meet; spans that only touch have not met.
 func judge(a, b *span) (why string, from, to time.Duration, met bool) {
 	al, bl := a.last(), b.last()
 	if a.begin.hi < bl.lo && b.begin.hi < al.lo {
@@ -77,7 +77,7 @@ func judge(a, b *span) (why string, from, to time.Duration, met bool) {
 	return "", 0, 0, false
 }
 
-// decided says that nothing which is still to come can change how two spans met.
+// decided reports whether nothing that is still to come can change how two spans met.
 func decided(a, b *span) bool {
 	_, aStop := a.open()
 	_, bStop := b.open()
@@ -110,8 +110,8 @@ func (k *key) insert(p *span) {
 	k.spans = slices.Insert(k.spans, at, p)
 }
 
-// came is how the key came to its span i: who held it last before, for how long nobody certainly
-// did, and the highest token before it. The first of all has no move.
+// came returns how the key came to its span i: who held it last before, for how long nobody
+// certainly did, and whether the token fell. The first span of all has no move.
 func (k *key) came(i int) (m Move, moved, falls bool) {
 	p, before := k.spans[i], k.past
 	for _, q := range k.spans[:i] {
@@ -126,8 +126,8 @@ func (k *key) came(i int) (m Move, moved, falls bool) {
 	return m, before.any, falls
 }
 
-// fold takes the oldest settled span out of the list when it is longer than keep, and gives what is
-// known of it to t. How the key came to those before it is final then: they are counted too.
+// fold removes the oldest settled span from a list that is longer than keep, and adds what is known
+// of it to t. How the key came to the spans before it is final then, so they are counted too.
 func (k *key) fold(keep int, t *tally) {
 	if len(k.spans) <= keep {
 		return

@@ -25,14 +25,14 @@ type Overlap struct {
 	Key     string        `json:"key"`
 	Certain bool          `json:"certain"`
 	Why     string        `json:"why,omitempty"` // it is not certain: clock, silent or stopping
-	Open    bool          `json:"open"`          // what they have still to say can change it
+	Open    bool          `json:"open"`          // statements still to come can change it
 	First   Span          `json:"first"`
 	Second  Span          `json:"second"`
 	From    time.Duration `json:"from"`
 	To      time.Duration `json:"to"`
 }
 
-// Fall is a span whose token is not above those of all that began before it.
+// Fall is a span whose token is not above those of all spans that began before it.
 type Fall struct {
 	Key  string `json:"key"`
 	Span Span   `json:"span"`
@@ -56,10 +56,10 @@ type Fault struct {
 	What   string        `json:"what"`
 }
 
-// listed is how many are named one by one; the totals count all.
+// listed is how many are named one by one; the totals count all of them.
 const listed = 1000
 
-// tally adds up what is known for good; a report goes on with a copy.
+// tally adds up what is final; a report continues with a copy.
 type tally struct {
 	Totals
 	zero     time.Duration
@@ -107,7 +107,7 @@ func (t *tally) arrival(k *key, i int) {
 	h.add(m.Gap)
 }
 
-// meeting counts two spans of the key, of which a began first, when they were held together.
+// meeting counts two spans of the key, of which a began first, if they were held together.
 func (t *tally) meeting(k *key, a, b *span) {
 	why, from, to, met := judge(a, b)
 	if !met {
@@ -127,7 +127,7 @@ func (t *tally) fault(at time.Duration, holder, what string) {
 	t.faults = list(t.faults, Fault{t.since(at), holder, what})
 }
 
-// since makes an instant of the machine's clock one of a report.
+// since converts an instant of the machine's clock to one of a report.
 func (t *tally) since(at time.Duration) time.Duration { return at - t.zero }
 
 func list[T any](to []T, one T) []T {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// unread is how much a teller keeps for a witness that does not read: hours of ticks, a hundred
+// unread is how much a teller buffers for a witness that does not read: hours of ticks, a hundred
 // thousand begins.
 const unread = 16 << 20
 
-// Teller tells a witness what one holder holds. It never makes the holder wait for the witness.
+// Teller states to a witness what one holder holds. It never makes the holder wait for the witness.
 type Teller struct {
 	name  string
 	conn  net.Conn
@@ -39,8 +39,8 @@ type Teller struct {
 	err   error
 }
 
-// Dial makes a holder known to the witness at addr, a unix socket if it has a slash in it. The
-// caller closes the teller.
+// Dial connects a holder to the witness at addr, a unix socket if it has a slash in it. The caller
+// closes the teller.
 func Dial(ctx context.Context, addr, holder string) (*Teller, error) {
 	conn, err := connect(ctx, addr)
 	if err != nil {
@@ -180,7 +180,7 @@ func (t *Teller) read() {
 	}
 }
 
-// Sync waits until all that was said before is in the witness's report.
+// Sync waits until all that was stated before is in the witness's report.
 func (t *Teller) Sync(ctx context.Context) error {
 	there := make(chan struct{})
 	t.mu.Lock()
@@ -202,16 +202,16 @@ func (t *Teller) Sync(ctx context.Context) error {
 	}
 }
 
-// Err says why the witness hears nothing of this teller any more. It is nil while all is well. What
-// is held after that has no witness.
+// Err returns why the witness receives nothing from this teller any more, or nil while it does.
+// What is held after that has no witness.
 func (t *Teller) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err
 }
 
-// Close waits until the witness has heard everything, for at most a second. What is still held is
-// cut. It answers what Err did before.
+// Close waits until the witness has received everything, for at most a second. What is still held
+// is cut. It returns the error that Err returned before.
 func (t *Teller) Close() error {
 	t.stop()
 	t.mu.Lock()

@@ -22,8 +22,8 @@ func TestWhatIsNotHeldIsNotTold(t *testing.T) {
 	})
 }
 
-// While a tick asks, one hold is begun whose valid was asked before it, and one is done: the tick
-// confirms neither.
+// While a tick calls valid, one hold is begun whose valid was called before it, and one is done:
+// the tick confirms neither.
 func TestATickConfirmsOnlyWhatItAsked(t *testing.T) {
 	virtual(t, Config{}, func(b *bench) {
 		one := b.dial("one")
@@ -60,7 +60,7 @@ func TestATickConfirmsOnlyWhatItAsked(t *testing.T) {
 	})
 }
 
-// A valid that has said no is not asked again.
+// After valid has returned false it is not called again.
 func TestNoIsForEver(t *testing.T) {
 	virtual(t, Config{}, func(b *bench) {
 		one := b.dial("one")
@@ -95,7 +95,7 @@ func TestTheWitnessStops(t *testing.T) {
 		if err := one.Sync(t.Context()); err == nil || !strings.Contains(err.Error(), "holder one") {
 			t.Errorf("sync: %v", err)
 		}
-		one.Hold("y", 1, "first", nil).Done() // nobody hears it
+		one.Hold("y", 1, "first", nil).Done() // nobody receives it
 		if one.Err() == nil || one.Close() == nil {
 			t.Error("the teller does not say that nobody hears it")
 		}
@@ -116,7 +116,7 @@ func TestAWitnessThatDoesNotRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.mu.Lock() // it hears nothing
+		w.mu.Lock() // it receives nothing
 		start := time.Now()
 		key := strings.Repeat("k", 1<<20)
 		for range unread>>20 - 1 {
@@ -142,7 +142,7 @@ func TestAWitnessThatDoesNotRead(t *testing.T) {
 
 func TestDialThatFails(t *testing.T) {
 	virtual(t, Config{}, func(b *bench) {
-		here, there := net.Pipe() // nobody answers
+		here, there := net.Pipe() // nobody replies
 		defer there.Close()
 		ctx, cancel := context.WithTimeoutCause(b.Context(), time.Second, errors.New("enough"))
 		defer cancel()

@@ -2,8 +2,8 @@ package witness
 
 import "time"
 
-// message is all that either side sends, as one gob stream in each direction. What it does not need
-// stays zero, and costs nothing. Gob because keys are any bytes.
+// message is all that either side sends, as one gob stream in each direction. Fields that a message
+// does not need stay zero and cost nothing. The format is gob because keys are any bytes.
 type message struct {
 	Op  op
 	Seq uint64        // rises by one with every statement of a teller
@@ -17,10 +17,10 @@ type message struct {
 	Key     string // begin
 	Token   int64  // begin
 	Reason  string // begin
-	Held    bool   // end: valid still said yes at At
-	UpTo    uint64 // still: every hold up to this one was asked after At
+	Held    bool   // end: valid was still true at At
+	UpTo    uint64 // still: valid was called for every hold up to this one, after At
 	Refused []uint64
-	Asked   time.Duration // still: the clock after those that refused were asked
+	Asked   time.Duration // still: the clock after valid was called for those that refused
 
 	N      uint64 // ping, pong, mark, marked
 	Report *Report
@@ -32,11 +32,11 @@ const (
 	hello   op = iota + 1 // holder: who I am
 	ping                  // witness: read your clock
 	pong                  // holder: here it is
-	welcome               // witness: tell me every so often
+	welcome               // witness: send a tick this often
 	begin
 	still
 	end
-	mark    // holder: say when you have got here
+	mark    // holder: reply when this is reached
 	marked  // witness: here
 	bye     // holder: nothing follows
 	inquire // anyone: the report, please

@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// Config is how a witness listens. The zero value works.
+// Config configures a witness. The zero value works.
 type Config struct {
-	Every time.Duration // how often holders repeat themselves: 100 ms
+	Every time.Duration // how often holders repeat their statements: 100 ms
 	Lost  time.Duration // a key without a certain holder for longer counts as lost: never
 	Keep  int           // spans kept of every key, besides the open ones: 16
 }
 
-// Witness puts side by side what holders tell it.
+// Witness compares what holders state.
 type Witness struct {
 	cfg   Config
 	clock clock
@@ -28,7 +28,7 @@ type Witness struct {
 	closed  bool // Serve has returned: now is tally.now for ever
 }
 
-// New gives a witness that nobody can reach yet.
+// New returns a witness that nobody can reach yet.
 func New(cfg Config) *Witness { return newWitness(cfg, machine()) }
 
 func newWitness(cfg Config, c clock) *Witness {
@@ -38,8 +38,8 @@ func newWitness(cfg Config, c clock) *Witness {
 		tally: tally{zero: c.now(), lost: cfg.Lost, gaps: map[string]*histogram{}}}
 }
 
-// Serve listens to holders until ctx ends, once. It closes ln, and returns when every connection
-// has ended. What was still held then stays so in the report.
+// Serve listens to holders until ctx ends. It may be called once. It closes ln, and returns when
+// every connection has ended. What was still held then stays held in the report.
 func (w *Witness) Serve(ctx context.Context, ln net.Listener) error {
 	var conns sync.WaitGroup
 	defer func() {
