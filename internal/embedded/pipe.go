@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// pipe gives the two ends of a connection in memory that buffers, without a
-// limit, as net.Pipe does not: a client may send many commands before it reads
-// the first reply, and a slow subscriber holds nobody up. All that a Read waits
-// for is a channel, so inside a synctest bubble it waits durably.
+// pipe returns the two ends of a connection in memory. Unlike net.Pipe it buffers without a limit:
+// a client may send many commands before it reads the first reply, and a slow subscriber delays
+// nobody. A Read waits for nothing but a channel, so inside a synctest bubble it waits durably.
 func pipe() (net.Conn, net.Conn) {
 	ab, ba := newStream(), newStream()
 	return newEnd(ba, ab), newEnd(ab, ba)
@@ -35,7 +34,7 @@ func (s *stream) wake() {
 	}
 }
 
-// take moves what is there into b. ok is false when there is nothing yet.
+// take moves what has arrived into b. ok is false when nothing has arrived yet.
 func (s *stream) take(b []byte) (n int, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +134,7 @@ type addr struct{}
 func (addr) Network() string { return "memory" }
 func (addr) String() string  { return "embedded" }
 
-// deadline is a channel that is closed when its time has come.
+// deadline holds a channel that is closed when its time has come.
 type deadline struct {
 	mu    sync.Mutex
 	timer *time.Timer

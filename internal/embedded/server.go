@@ -11,7 +11,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// ErrClosed comes back from a dial after Close.
+// ErrClosed is returned by a dial after Close.
 var ErrClosed = errors.New("embedded: closed")
 
 // Server is an in-process Redis.
@@ -33,9 +33,9 @@ func Start() (*Server, error) {
 	return s, nil
 }
 
-// Virtual gives a server without a socket, for a testing/synctest bubble: made
-// and closed inside of it, it lives in the bubble's time. Its connections come
-// from Dial or DialNet.
+// Virtual returns a server without a socket, for a testing/synctest bubble. When it is made and
+// closed inside the bubble, it lives in the bubble's time. Its connections come from Dial or
+// DialNet.
 func Virtual() *Server { return &Server{mini: newMini()} }
 
 func newMini() *miniredis.Miniredis {
@@ -44,7 +44,7 @@ func newMini() *miniredis.Miniredis {
 	return m
 }
 
-// URL is what redis.DialURL takes, "" for a virtual server.
+// URL returns the URL for redis.DialURL, or "" for a virtual server.
 func (s *Server) URL() string {
 	if s.addr == "" {
 		return ""
@@ -52,16 +52,16 @@ func (s *Server) URL() string {
 	return "redis://" + s.addr + "/0"
 }
 
-// Addr is host:port, "" for a virtual server.
+// Addr returns host:port, or "" for a virtual server.
 func (s *Server) Addr() string { return s.addr }
 
-// Dial gives a new connection. It fits redis.Pool's DialContext.
+// Dial returns a new connection. It fits redis.Pool's DialContext.
 func (s *Server) Dial(ctx context.Context) (redis.Conn, error) {
 	return redis.DialContext(ctx, "tcp", s.addr, redis.DialContextFunc(s.DialNet))
 }
 
-// DialNet gives the bare connection under a redis.Conn, for dial options such
-// as timeouts: it fits redis.DialContextFunc, and ignores network and address.
+// DialNet returns the bare connection under a redis.Conn, for dial options such as timeouts. It
+// fits redis.DialContextFunc, and ignores network and address.
 func (s *Server) DialNet(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -76,8 +76,8 @@ func (s *Server) DialNet(ctx context.Context, _, _ string) (net.Conn, error) {
 		return nil, ErrClosed
 	}
 	if s.mini.Server() == nil {
-		// The first dial makes its server, without a listener. The connection
-		// itself is of no use: it is not buffered.
+		// The first dial makes its server, without a listener. The connection itself is not used,
+		// because it is not buffered.
 		c, err := s.mini.Dial()
 		if err != nil {
 			return nil, fmt.Errorf("embedded: %w", err)
@@ -89,8 +89,8 @@ func (s *Server) DialNet(ctx context.Context, _, _ string) (net.Conn, error) {
 	return client, nil
 }
 
-// Close ends the server and its connections, and waits for its goroutines. A
-// second Close does nothing.
+// Close ends the server and its connections, and waits for its goroutines. A second Close does
+// nothing.
 func (s *Server) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

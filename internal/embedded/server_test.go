@@ -49,7 +49,7 @@ func dial(t *testing.T, s *Server) redis.Conn {
 	return c
 }
 
-// eval compares what a script answers, printed by %v.
+// eval compares what a script returns, printed by %v.
 func eval(t *testing.T, c redis.Conn, want, script string, args ...any) {
 	t.Helper()
 	v, err := c.Do("EVAL", append([]any{script, 1, "k"}, args...)...)

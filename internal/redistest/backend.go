@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// backend says where a server comes from; see doc.go.
+// backend is where a server comes from; see doc.go.
 type backend string
 
 const (
@@ -23,7 +23,7 @@ const advice = `redistest: these tests need a Redis. Do one of this:
   - start a Docker daemon that has or can pull the image redis (or the one in WORQR_TEST_REDIS_IMAGE)
   - name a running server: WORQR_TEST_REDIS_URL=redis://127.0.0.1:6379/0`
 
-// chosen is the backend that the environment asks for.
+// chosen returns the backend that the environment asks for.
 func chosen() (backend, error) {
 	switch b := backend(os.Getenv("WORQR_TEST_BACKEND")); b {
 	case "", auto:
@@ -52,9 +52,8 @@ type sharedServer struct {
 	err    error // of the first try: it is not repeated
 }
 
-// Shared gives the server that all tests of this binary share. It starts at
-// the first use. Tests keep apart by [Namespace]; none may stop, flush or
-// reconfigure it.
+// Shared returns the server that all tests of this binary share. It starts at the first use. Tests
+// keep apart by [Namespace]; none may stop, flush or reconfigure it.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	shared.mu.Lock()
@@ -130,9 +129,9 @@ func (s *sharedServer) stop() {
 	s.server, s.err = nil, errors.New("redistest: the tests are over")
 }
 
-// Own gives the test a server of its own with extra redis-server arguments,
-// removed at its end. It is a process whenever there is a binary, because that
-// starts fastest, else a container.
+// Own starts a server for this test alone, with extra redis-server arguments, and removes it at the
+// end of the test. The server is a process whenever there is a binary, because that starts fastest,
+// else a container.
 func Own(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s, noBinary := startBinary(args)
@@ -146,9 +145,9 @@ func Own(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// Container gives the test a container with a network of its own, for faults
-// on the way to Redis. Its port on 127.0.0.1 stays the same. Without a Docker
-// daemon the test is skipped, and fails when WORQR_TEST_BACKEND=docker.
+// Container starts a container with a network of its own for this test, for faults on the way to
+// Redis. Its port on 127.0.0.1 stays the same. Without a Docker daemon the test is skipped; with
+// WORQR_TEST_BACKEND=docker it fails.
 func Container(t testing.TB) *Server {
 	t.Helper()
 	if _, err := daemon(); err != nil {

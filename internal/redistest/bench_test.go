@@ -6,8 +6,8 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// What a round trip costs per backend, and what the proxy adds. WORQR_TEST_BACKEND
-// chooses the shared server.
+// What a round trip costs per backend, and what the proxy adds. WORQR_TEST_BACKEND chooses the
+// shared server.
 
 func BenchmarkPing(b *testing.B)        { ping(b, Shared(b).URL(), 1) }
 func BenchmarkPing100(b *testing.B)     { ping(b, Shared(b).URL(), 100) }
@@ -21,7 +21,7 @@ func BenchmarkProxy100Intercept(b *testing.B) {
 	ping(b, p.URL(), 100)
 }
 
-// BenchmarkOwn is what a server of one's own costs.
+// BenchmarkOwn measures what a server for one test costs.
 func BenchmarkOwn(b *testing.B) {
 	for range b.N {
 		s, err := startBinary(nil)
@@ -32,7 +32,7 @@ func BenchmarkOwn(b *testing.B) {
 	}
 }
 
-// BenchmarkContainer is the same in a container.
+// BenchmarkContainer measures the same in a container.
 func BenchmarkContainer(b *testing.B) {
 	for range b.N {
 		s, err := startContainer(layout{once: true})
@@ -43,7 +43,7 @@ func BenchmarkContainer(b *testing.B) {
 	}
 }
 
-// ping sends b.N commands, so many in one flush.
+// ping sends b.N commands, batch of them in one flush.
 func ping(b *testing.B, url string, batch int) {
 	c, err := redis.DialURL(url)
 	if err != nil {

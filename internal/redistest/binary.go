@@ -12,12 +12,11 @@ import (
 // binary is a redis-server of this machine.
 type binary struct {
 	path string
-	// libs are folders for LD_LIBRARY_PATH, when it was unpacked rather than
-	// installed.
+	// libs are folders for LD_LIBRARY_PATH, if the server was unpacked rather than installed.
 	libs []string
 }
 
-// findBinary looks where doc.go says.
+// findBinary searches the places that doc.go lists.
 func findBinary() (binary, error) {
 	if path := os.Getenv("WORQR_REDIS_SERVER"); path != "" {
 		path, err := exec.LookPath(path)
@@ -47,8 +46,8 @@ func findBinary() (binary, error) {
 	}
 }
 
-// libsBeside finds the library folders of an unpacked package
-// (<root>/usr/bin/redis-server). An installed one needs none.
+// libsBeside returns the library folders of an unpacked package (<root>/usr/bin/redis-server). An
+// installed one needs none.
 func libsBeside(path string) []string {
 	root, ok := strings.CutSuffix(path, "/usr/bin/redis-server")
 	if !ok || root == "" {
@@ -62,7 +61,7 @@ func libsBeside(path string) []string {
 	return libs
 }
 
-// environ is this process's environment with the library folders.
+// environ returns this process's environment with the library folders.
 func (b binary) environ() []string {
 	if len(b.libs) == 0 {
 		return os.Environ()
@@ -74,7 +73,7 @@ func (b binary) environ() []string {
 	return append(os.Environ(), "LD_LIBRARY_PATH="+path)
 }
 
-// needs lists the shared libraries of the binary, by ldd.
+// needs returns the shared libraries of the binary, as ldd lists them.
 func (b binary) needs() ([]string, error) {
 	cmd := exec.Command("ldd", b.path)
 	cmd.Env = b.environ()

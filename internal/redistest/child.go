@@ -19,8 +19,8 @@ const childEnv = "WORQR_TEST_CHILD"
 
 var childFuncs = map[string]func(args []string){}
 
-// RegisterChild gives fn a name under which [StartChild] runs it in a process
-// of its own. It is called in an init function or as a setup of [Main].
+// RegisterChild registers fn under a name with which [StartChild] runs it in a process of its own.
+// It is called in an init function or as a setup of [Main].
 func RegisterChild(name string, fn func(args []string)) {
 	if _, taken := childFuncs[name]; taken {
 		panic("redistest: child " + name + " is registered twice")
@@ -47,7 +47,7 @@ func runAsChild() {
 // Child is another process that runs a registered function of this test
 // binary. One goroutine of the test uses it.
 type Child struct {
-	// Stdin takes orders for the child.
+	// Stdin receives orders for the child.
 	Stdin io.WriteCloser
 
 	name   string
@@ -55,7 +55,7 @@ type Child struct {
 	err    tail
 	exited chan struct{}
 
-	read int // lines that Line and WaitLine have given out
+	read int // lines that Line and WaitLine have returned
 
 	mu    sync.Mutex
 	lines []string
@@ -140,18 +140,18 @@ func (c *Child) collect(out io.Reader) {
 	}
 }
 
-// Pid is the child's process id.
+// Pid returns the child's process id.
 func (c *Child) Pid() int { return c.cmd.Process.Pid }
 
-// Lines are all lines that the child has written to stdout so far. It does not
-// change what Line gives next.
+// Lines returns all lines that the child has written to stdout so far. It does not change what Line
+// returns next.
 func (c *Child) Lines() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]string(nil), c.lines...)
 }
 
-// Line gives the next line of the child's stdout.
+// Line returns the next line of the child's stdout.
 func (c *Child) Line(t testing.TB, within time.Duration) string {
 	t.Helper()
 	line, err := c.next("", within)
@@ -161,8 +161,7 @@ func (c *Child) Line(t testing.TB, within time.Duration) string {
 	return line
 }
 
-// WaitLine gives the next line that begins with prefix; lines before it are
-// passed over.
+// WaitLine returns the next line that begins with prefix, and skips the lines before it.
 func (c *Child) WaitLine(t testing.TB, prefix string, within time.Duration) string {
 	t.Helper()
 	line, err := c.next(prefix, within)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What can happen to a child. Each waits until it has happened.
+// What can happen to a child. Each method waits until it has happened.
 
 // Kill ends the child by SIGKILL, frozen or not.
 func (c *Child) Kill(t testing.TB) {
@@ -17,7 +17,7 @@ func (c *Child) Kill(t testing.TB) {
 	c.Wait(t, stopLimit)
 }
 
-// Term asks the child to end, by SIGTERM. [Child.Wait] says how it did.
+// Term asks the child to end, by SIGTERM. [Child.Wait] returns how it ended.
 func (c *Child) Term(t testing.TB) { t.Helper(); c.send(t, syscall.SIGTERM) }
 
 // Freeze stops every thread of the child by SIGSTOP.
@@ -27,15 +27,14 @@ func (c *Child) Freeze(t testing.TB) {
 	Eventually(t, stopLimit, "child "+c.name+" is frozen", func() bool { return stopped(c.Pid()) })
 }
 
-// Thaw lets a frozen child go on.
+// Thaw lets a frozen child continue.
 func (c *Child) Thaw(t testing.TB) {
 	t.Helper()
 	c.send(t, syscall.SIGCONT)
 	Eventually(t, stopLimit, "child "+c.name+" goes on", func() bool { return !stopped(c.Pid()) })
 }
 
-// Wait waits until the child has ended and gives its exit code, -1 when a
-// signal ended it.
+// Wait waits until the child has ended and returns its exit code, or -1 when a signal ended it.
 func (c *Child) Wait(t testing.TB, limit time.Duration) int {
 	t.Helper()
 	if !within(limit, c.exited) {
@@ -44,7 +43,7 @@ func (c *Child) Wait(t testing.TB, limit time.Duration) int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-// Exited is closed when the child has ended.
+// Exited returns a channel that is closed when the child has ended.
 func (c *Child) Exited() <-chan struct{} { return c.exited }
 
 func (c *Child) send(t testing.TB, sig syscall.Signal) {
@@ -54,8 +53,8 @@ func (c *Child) send(t testing.TB, sig syscall.Signal) {
 	}
 }
 
-// signal goes to this very process: after it has been waited for, its id may
-// be another's, and Signal refuses.
+// signal goes to this very process: after it has been waited for, its id may belong to another, and
+// Signal refuses.
 func (c *Child) signal(sig syscall.Signal) error {
 	err := c.cmd.Process.Signal(sig)
 	if errors.Is(err, os.ErrProcessDone) && (sig == syscall.SIGKILL || sig == syscall.SIGTERM) {

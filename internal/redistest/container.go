@@ -12,8 +12,8 @@ import (
 	dc "github.com/ory/dockertest/v3/docker"
 )
 
-// hostLimit is how long a container on the host's network may take to answer
-// from here. A daemon elsewhere, or in a virtual machine, never will.
+// hostLimit is how long a container on the host's network may take to reply from here. One of a
+// daemon elsewhere, or in a virtual machine, never replies.
 const hostLimit = 3 * time.Second
 
 // container is a redis-server that the Docker daemon runs. It implements host.
@@ -26,16 +26,15 @@ type container struct {
 	expiry *expiry
 }
 
-// layout says how a container is to run.
+// layout is how a container is to run.
 type layout struct {
 	onHost bool     // the host's network, else a bridged one of its own
 	once   bool     // never started again: the daemon removes it when it ends
 	args   []string // for redis-server
 }
 
-// startContainer starts a server in a container, on the host's network where
-// that reaches us: it costs nothing per command, while a bridged port costs
-// half of the throughput.
+// startContainer starts a server in a container, on the host's network where we can reach that: it
+// costs nothing per command, while a bridged port costs half of the throughput.
 func startContainer(l layout) (*Server, error) {
 	if _, err := docker(); err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func runContainer(l layout) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	for range 5 { // somebody may take the port in between
+	for range 5 { // another process may take the port in between
 		c := &container{engine: eng, mark: newNamespace("redistest") + ".rdb"}
 		if c.port, err = freePort(); err != nil {
 			break
@@ -77,7 +76,7 @@ func runContainer(l layout) (*Server, error) {
 	return nil, fmt.Errorf("docker: start %s: %w", eng.image.name(), err)
 }
 
-// errPort: the port was taken before the container had it.
+// errPort is returned when the port was taken before the container had it.
 var errPort = errors.New("the port is taken")
 
 func (c *container) create(l layout) error {
@@ -122,7 +121,7 @@ func (c *container) create(l layout) error {
 	return c.answers(limit)
 }
 
-// answers waits until the server answers, or the container is gone.
+// answers waits until the server replies, or the container is gone.
 func (c *container) answers(limit time.Duration) error {
 	var err error
 	poll(limit, func() bool {
@@ -195,9 +194,9 @@ func (c *container) log() string {
 	return out.String()
 }
 
-// expiry has the daemon stop a container when its time is over, whatever
-// becomes of us: the request is a stop with that long a grace.
-// (Resource.Expire does the same in a goroutine that nobody can wait for.)
+// expiry makes the daemon stop a container when its time is over, whatever happens to us: the
+// request is a stop with that long a grace. (Resource.Expire does the same in a goroutine that
+// nobody can wait for.)
 type expiry struct {
 	cancel context.CancelFunc
 	done   chan struct{}

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// daemonLimit bounds the question whether a daemon is there at all.
+	// daemonLimit is how long the search for a daemon may take.
 	daemonLimit = 2 * time.Second
-	// endLabel says when a container may be removed by anybody, in Unix seconds.
+	// endLabel holds the time, in Unix seconds, from which anybody may remove a container.
 	endLabel = "worqr.redistest.end"
 )
 
@@ -40,7 +40,7 @@ var daemon = sync.OnceValues(func() (*dockertest.Pool, error) {
 	return pool, nil
 })
 
-// docker is the daemon, made ready once per test binary.
+// docker returns the daemon, made ready once per test binary.
 var docker = sync.OnceValues(func() (*engine, error) {
 	pool, err := daemon()
 	if err != nil {
@@ -54,8 +54,8 @@ var docker = sync.OnceValues(func() (*engine, error) {
 	return &engine{pool, img}, nil
 })
 
-// removeStale removes what an earlier run left when it was killed. That it
-// fails is of no importance to this run.
+// removeStale removes what an earlier run left when it was killed. A failure does not matter to
+// this run.
 func removeStale(pool *dockertest.Pool) {
 	list, err := pool.Client.ListContainers(dc.ListContainersOptions{
 		All: true, Filters: map[string][]string{"label": {endLabel}},
@@ -71,8 +71,8 @@ func removeStale(pool *dockertest.Pool) {
 	}
 }
 
-// lifetime is how long a container may live: a minute longer than the tests,
-// so that it is there as long as any of them.
+// lifetime returns how long a container may live: a minute longer than the tests, so that it lasts
+// as long as any of them.
 func lifetime() time.Duration {
 	limit := time.Duration(0)
 	if f := flag.Lookup("test.timeout"); f != nil {

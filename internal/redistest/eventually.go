@@ -10,9 +10,9 @@ const (
 	lastPoll  = 20 * time.Millisecond
 )
 
-// Eventually waits for a fact. It asks cond at once and then every 1 ms,
-// growing to 20 ms, and fails the test with what when it did not hold within
-// that time. cond runs in the caller's goroutine and must not block.
+// Eventually waits for a fact. It calls cond at once and then every 1 ms, growing to 20 ms. It
+// fails the test with the text what if cond was not true within that time. cond runs in the
+// caller's goroutine and must not block.
 func Eventually(t testing.TB, within time.Duration, what string, cond func() bool) {
 	t.Helper()
 	if !poll(within, cond) {
@@ -20,8 +20,8 @@ func Eventually(t testing.TB, within time.Duration, what string, cond func() boo
 	}
 }
 
-// poll answers whether cond came true within that time. It asks once more when
-// the time is up, so that a late scheduler does not fail a test.
+// poll reports whether cond came true within that time. It calls cond once more when the time is
+// up, so that a late scheduler does not fail a test.
 func poll(within time.Duration, cond func() bool) bool {
 	if cond() {
 		return true
@@ -47,7 +47,7 @@ func poll(within time.Duration, cond func() bool) bool {
 	}
 }
 
-// within waits for done, but not for longer than limit.
+// within reports whether done was closed within limit.
 func within(limit time.Duration, done <-chan struct{}) bool {
 	end := time.NewTimer(limit)
 	defer end.Stop()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Action is what becomes of one command.
+// Action is what happens to one command.
 type Action int
 
 const (
@@ -23,8 +23,8 @@ const (
 	// and closes the connection: the command ran and the client does not know.
 	// Commands after it are not sent.
 	CutAfter
-	// DropReply sends it on and swallows the reply. The connection stays open,
-	// commands go on, and no later reply arrives either: order would be lost.
+	// DropReply sends it on and drops the reply. The connection stays open and commands go on, but
+	// no later reply arrives either: the order would be lost.
 	DropReply
 	// Hold keeps the command, and what comes after it on this connection, as in
 	// the buffers of a dead connection. The connection stays open and silent.
@@ -49,7 +49,7 @@ func (c Command) Name() string {
 	return strings.ToUpper(string(c.Args[0]))
 }
 
-// Is answers whether the command has that name, in any case.
+// Is reports whether the command has that name, in any case.
 func (c Command) Is(name string) bool {
 	return len(c.Args) > 0 && bytes.EqualFold(c.Args[0], []byte(name))
 }
@@ -61,7 +61,7 @@ type keptLink struct {
 	commands [][]byte
 }
 
-// keep notes a command, copied.
+// keep records a copy of a command.
 func (p *Proxy) keep(conn int, preamble [][]byte, raw []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +76,7 @@ func (p *Proxy) keep(conn int, preamble [][]byte, raw []byte) {
 	})
 }
 
-// Kept is how many commands wait for Release.
+// Kept returns how many commands wait for Release.
 func (p *Proxy) Kept() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,10 +87,9 @@ func (p *Proxy) Kept() int {
 	return n
 }
 
-// Release sends what Hold and Duplicate kept, each client connection's on a
-// connection of its own, in order: late copies out of dead connections. It
-// waits until the server has answered them all, throws the replies away, and
-// gives their number.
+// Release sends what Hold and Duplicate kept, in order, with a new connection for each client
+// connection: late copies out of dead connections. It waits until the server has replied to them
+// all, drops the replies, and returns their number.
 func (p *Proxy) Release(t testing.TB) int {
 	t.Helper()
 	p.mu.Lock()
@@ -115,8 +114,7 @@ func (k *keptLink) send(target string) error {
 	defer c.Close()
 	c.SetDeadline(time.Now().Add(ioLimit))
 	all := append(append([][]byte(nil), k.preamble...), k.commands...)
-	// Written beside the reading: a server that cannot get rid of its replies
-	// stops to read.
+	// Written while replies are read: a server that cannot send its replies stops reading.
 	written := make(chan error, 1)
 	go func() {
 		_, err := (&net.Buffers{bytes.Join(all, nil)}).WriteTo(c)

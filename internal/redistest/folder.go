@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// staleAge keeps folders that are young: their process may be one that we
-// cannot see, in a container with the same temporary folder.
+// staleAge protects young folders: their process may be one that we cannot see, in a container with
+// the same temporary folder.
 const staleAge = 10 * time.Minute
 
-// newFolder makes a folder for a server's data. Its name tells whose it is, so
-// that a later run can remove what a killed one left.
+// newFolder makes a folder for a server's data. Its name shows whose it is, so that a later run can
+// remove what a killed one left.
 func newFolder() (string, error) {
 	removeStaleFolders()
 	return os.MkdirTemp("", fmt.Sprintf("redistest-%d-", os.Getpid()))

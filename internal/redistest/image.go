@@ -45,8 +45,8 @@ func official(name string) image {
 	return image{repository: repository, tag: tag, command: "redis-server"}
 }
 
-// findImage takes the image that is asked for, or one that is there, or pulls
-// one, or makes one of this machine's redis-server.
+// findImage returns the image that is asked for, or one that is present, or pulls one, or makes one
+// of this machine's redis-server.
 func findImage(pool *dockertest.Pool) (image, error) {
 	if name := os.Getenv("WORQR_TEST_REDIS_IMAGE"); name != "" {
 		img := official(name)
@@ -100,8 +100,8 @@ func pull(pool *dockertest.Pool, img image, limit time.Duration) error {
 	return nil
 }
 
-// imageOf names the image that is made of a binary; the tag changes when one of
-// its files does.
+// imageOf returns the name of the image that is made from a binary; the tag changes when one of its
+// files does.
 func imageOf(bin binary) (image, []string, error) {
 	libs, err := bin.needs()
 	if err != nil {
@@ -123,7 +123,7 @@ func imageOf(bin binary) (image, []string, error) {
 	return img, files, nil
 }
 
-// build imports the files as an image, at the places they have here.
+// build imports the files as an image, at the paths they have here.
 func build(pool *dockertest.Pool, img image, files []string) error {
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(pack(w, files)) }()
@@ -152,7 +152,7 @@ func pack(w io.Writer, files []string) error {
 	return tw.Close()
 }
 
-// packFile follows links: the name that is looked for gets the content.
+// packFile follows links: the name that is looked up gets the content.
 func packFile(tw *tar.Writer, path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -26,7 +26,7 @@ type link struct {
 
 	mu      sync.Mutex
 	expects []Action      // of the commands whose replies are to come
-	pushes  bool          // subscribed: what the server sends answers no command
+	pushes  bool          // subscribed: what the server sends is no reply to a command
 	settled chan struct{} // closed when expects is empty; nil when nobody waits
 }
 
@@ -43,8 +43,8 @@ func (l *link) cut() {
 	})
 }
 
-// flushing is the reading side of one direction. It sends what the other side
-// has buffered before it waits for more, and notes when bytes arrived.
+// flushing is the reading side of one direction. It sends what the other side has buffered before
+// it waits for more, and records when bytes arrived.
 type flushing struct {
 	from    net.Conn
 	to      *bufio.Writer
@@ -77,7 +77,7 @@ func (l *link) commands() {
 			return
 		}
 		if cap(raw) > 1<<20 {
-			raw = nil // one large task is not to stay for the whole test
+			raw = nil // one large task must not stay for the whole test
 		}
 	}
 	// The client's end, a reset too: the server still gets what was sent.
@@ -92,7 +92,7 @@ func (l *link) commands() {
 	l.server.CloseWrite()
 }
 
-// command passes one command on as it is to be, and answers whether to go on.
+// command treats one command as its action requires, and reports whether to go on.
 func (l *link) command(w *bufio.Writer, arrived time.Time, raw []byte, args [][]byte) bool {
 	c := Command{Conn: l.id, Args: args}
 	var intercept func(Command) Action
@@ -139,7 +139,7 @@ func (l *link) command(w *bufio.Writer, arrived time.Time, raw []byte, args [][]
 	return true
 }
 
-// note counts a command and gives what is set for it.
+// note counts a command and returns what is set for it.
 func (p *Proxy) note(c Command) (int, func(Command) Action, func() time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,8 +172,7 @@ func (l *link) delay(w *bufio.Writer, then time.Time) bool {
 	}
 }
 
-// pass waits while that direction is frozen. It answers false when the link is
-// cut.
+// pass waits while that direction is frozen. It returns false when the link is cut.
 func (l *link) pass(d Direction, w *bufio.Writer) bool {
 	for {
 		l.p.mu.Lock()
@@ -191,7 +190,7 @@ func (l *link) pass(d Direction, w *bufio.Writer) bool {
 	}
 }
 
-// remember notes what a late copy of a later command needs before it.
+// remember records what a late copy of a later command needs before it.
 func (l *link) remember(c Command, raw []byte) {
 	switch {
 	case c.Is("AUTH"), c.Is("HELLO"):
@@ -211,14 +210,14 @@ func (l *link) preamble() [][]byte {
 	return all
 }
 
-// expect notes that a reply will come and what is to become of it.
+// expect records that a reply will come and what is to happen to it.
 func (l *link) expect(c Command, a Action) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.Is("SUBSCRIBE") || c.Is("PSUBSCRIBE") || c.Is("MONITOR") {
 		l.pushes = true
 	}
-	// On a connection that gets pushes only the next message can be meant.
+	// On a connection that receives pushes only the next message can be meant.
 	if !l.pushes || a == CutAfter || a == DropReply {
 		l.expects = append(l.expects, a)
 	}
@@ -280,7 +279,7 @@ func (l *link) replies() {
 	}
 }
 
-// answered gives what is to become of the reply that has come.
+// answered returns what is to happen to the reply that has come.
 func (l *link) answered() (Action, chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,10 +8,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main is the whole of a TestMain: it runs setup, becomes a child process when
-// this process was started as one (see [RegisterChild]), runs the tests, stops
-// the shared server and, when the tests passed, looks for goroutines that
-// somebody forgot. It does not return.
+// Main is a whole TestMain. It runs setup. If this process was started as a child, it runs that
+// child (see [RegisterChild]). Else it runs the tests, stops the shared server and, when the tests
+// passed, looks for goroutines that were left behind. It does not return.
 func Main(m *testing.M, setup ...func()) {
 	for _, f := range setup {
 		f()

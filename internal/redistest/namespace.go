@@ -9,13 +9,12 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// namespaceName is how much of a test's name its namespace shows: with the
-// random part it stays within the 64 bytes that a namespace may have.
+// namespaceName is how many bytes of a test's name its namespace shows: with the random part it
+// stays within the 64 bytes that a namespace may have.
 const namespaceName = 40
 
-// Namespace gives the test a namespace that no other test and no other run
-// uses. At the end of the test it removes this namespace's keys from the
-// shared server, in every database.
+// Namespace returns a namespace that no other test and no other run uses. At the end of the test it
+// removes this namespace's keys from the shared server, in every database.
 func Namespace(t testing.TB) string {
 	t.Helper()
 	s := Shared(t)

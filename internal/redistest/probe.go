@@ -19,7 +19,7 @@ const (
 	highPort = 32000
 )
 
-// freePort picks a port on loopback that nobody listens on.
+// freePort returns a port on loopback that nobody listens on.
 func freePort() (int, error) {
 	for range 200 {
 		port := lowPort + rand.IntN(highPort-lowPort)
@@ -35,18 +35,18 @@ func freePort() (int, error) {
 
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// errStranger: another server answers on the port.
+// errStranger is returned when another server has the port.
 var errStranger = errors.New("another server has this port")
 
-// probe asks the server at addr whether it serves. An answer that needs a
-// password first counts, one that is still loading does not.
+// probe checks that the server at addr serves. A reply that asks for a password counts; one that
+// the server is still loading does not.
 func probe(addr string) error {
 	_, err := ask(addr, "PING")
 	return err
 }
 
-// probeOwn is probe for a server that was started with --dbfilename mark: a
-// stranger on the same port is told apart.
+// probeOwn is probe for a server that was started with --dbfilename mark: it detects another server
+// on the same port.
 func probeOwn(addr, mark string) error {
 	answer, err := ask(addr, "CONFIG GET dbfilename")
 	if err != nil {
@@ -58,8 +58,7 @@ func probeOwn(addr, mark string) error {
 	return nil
 }
 
-// ask sends one inline command over a connection of its own and reads the
-// beginning of the answer.
+// ask sends one inline command over a connection of its own and returns the beginning of the reply.
 func ask(addr, command string) (string, error) {
 	c, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {

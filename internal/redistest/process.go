@@ -29,7 +29,7 @@ func startProcess(bin binary, args []string) (*Server, error) {
 		return nil, err
 	}
 	p := &process{bin: bin, dir: dir, mark: newNamespace("redistest") + ".rdb"}
-	for range 5 { // somebody may take the port in between
+	for range 5 { // another process may take the port in between
 		if p.port, err = freePort(); err != nil {
 			break
 		}
@@ -59,7 +59,7 @@ func (p *process) start() error {
 	p.cmd, p.exited = cmd, exited
 	go func() {
 		defer close(exited)
-		cmd.Wait() // its output says why
+		cmd.Wait() // its output has the reason
 	}()
 	var err error
 	poll(startLimit, func() bool {

@@ -12,17 +12,16 @@ import (
 // Direction is a way through a [Proxy].
 type Direction int
 
-// Two bits: they can be joined.
+// Two bits, so that they can be combined.
 const (
 	ToServer Direction = 1 << iota
 	ToClient
 	Both = ToServer | ToClient
 )
 
-// Proxy stands between clients and a Redis and makes their connections fail in
-// chosen ways. It knows RESP2: faults happen at the borders of commands and
-// replies, never somewhere in a stream. Its methods are safe for concurrent
-// use; what they set holds for the next command on.
+// Proxy stands between clients and a Redis and makes their connections fail in chosen ways. It
+// knows RESP2: faults happen at the borders of commands and replies, never somewhere in a stream.
+// Its methods are safe for concurrent use; what they set holds from the next command on.
 type Proxy struct {
 	url  *url.URL // what clients dial
 	addr string
@@ -42,8 +41,8 @@ type Proxy struct {
 	kept      []*keptLink
 }
 
-// NewProxy starts a proxy in front of target, closed at the end of the test.
-// target is what Server.URL gives, or host:port.
+// NewProxy starts a proxy in front of target, and closes it at the end of the test. target is a
+// result of Server.URL, or host:port.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	if !strings.Contains(target, "://") {
@@ -59,7 +58,7 @@ func NewProxy(t testing.TB, target string) *Proxy {
 		thaw:   map[Direction]chan struct{}{},
 		byName: map[string]*int{},
 	}
-	for range 5 { // somebody may take the port in between
+	for range 5 { // another process may take the port in between
 		var port int
 		if port, err = freePort(); err != nil {
 			break
@@ -78,21 +77,21 @@ func NewProxy(t testing.TB, target string) *Proxy {
 	return p
 }
 
-// Addr is host:port.
+// Addr returns host:port.
 func (p *Proxy) Addr() string { return p.addr }
 
-// URL is what redis.DialURL takes: the target's, database and password
-// included, by way of the proxy.
+// URL returns the URL for redis.DialURL: the target's, database and password included, by way of
+// the proxy.
 func (p *Proxy) URL() string { return p.url.String() }
 
-// Connections is how many client connections are open.
+// Connections returns how many client connections are open.
 func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.links)
 }
 
-// Commands counts what clients have sent so far, by name in capitals.
+// Commands returns what clients have sent so far, counted by name in capitals.
 func (p *Proxy) Commands() map[string]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +102,7 @@ func (p *Proxy) Commands() map[string]int {
 	return counts
 }
 
-// Cut closes all present connections. New ones go on.
+// Cut closes all present connections. New ones are accepted.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +126,8 @@ func (p *Proxy) Refuse(refuse bool) {
 		p.listener = nil
 		p.cutLocked()
 	case !refuse && p.listener == nil && !p.closed:
-		// A connection of somebody else may have been given our port meanwhile: it ends.
+		// The port may have been given to a connection of another process meanwhile: that
+		// connection ends.
 		err := p.listenLocked()
 		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); err = p.listenLocked() {
 			time.Sleep(10 * time.Millisecond)
@@ -138,16 +138,16 @@ func (p *Proxy) Refuse(refuse bool) {
 	}
 }
 
-// Redirect has new connections lead to another server, as a dialler does that
-// asks for the primary. Present connections stay where they are.
+// Redirect makes new connections lead to another server, as a dialler does that asks for the
+// primary. Present connections stay where they are.
 func (p *Proxy) Redirect(s *Server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.target = s.addr
 }
 
-// Freeze holds everything that goes that way, ends of connections too. They
-// stay open, new ones are accepted. What was held goes on at [Proxy.Thaw].
+// Freeze holds everything that goes that way, also ends of connections. Connections stay open, and
+// new ones are accepted. What was held goes on at [Proxy.Thaw].
 func (p *Proxy) Freeze(d Direction) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,16 +168,16 @@ func (p *Proxy) Thaw() {
 	}
 }
 
-// Latency delays each command by what d gives, nil ends it. Commands that
-// arrived in one piece are delayed together, and none overtakes another.
+// Latency delays each command by what d returns; a nil d ends it. Commands that arrived in one
+// piece are delayed together, and none overtakes another.
 func (p *Proxy) Latency(d func() time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.latency = d
 }
 
-// Intercept asks f for every command what is to become of it, nil ends it. f
-// runs in the connection's goroutine: while it blocks, this connection waits.
+// Intercept calls f for every command; f returns what happens to it. A nil f ends it. f runs in the
+// connection's goroutine: while it blocks, this connection waits.
 func (p *Proxy) Intercept(f func(Command) Action) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +200,7 @@ func (p *Proxy) listenLocked() error {
 	return nil
 }
 
-// Retarget has all new connections go to another server, and cuts those that there are.
+// Retarget makes all new connections go to another server, and cuts the present ones.
 func (p *Proxy) Retarget(s *Server) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -214,7 +214,7 @@ func (p *Proxy) accept(l net.Listener) {
 		if err != nil {
 			return // closed
 		}
-		// Not here: a target that does not answer must not hold up the others.
+		// In a goroutine: a target that does not reply must not delay the others.
 		p.wg.Go(func() { p.serve(l, client) })
 	}
 }

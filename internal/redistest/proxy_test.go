@@ -14,8 +14,8 @@ import (
 // silence is how long a test watches that nothing arrives.
 const silence = 30 * time.Millisecond
 
-// through gives a proxy in front of the shared server, a direct connection and
-// a key of the test's own.
+// through returns a proxy in front of the shared server, a direct connection and a key for this
+// test alone.
 func through(t *testing.T) (p *Proxy, direct redis.Conn, key string) {
 	t.Helper()
 	t.Parallel()
@@ -34,7 +34,7 @@ func dialTo(t *testing.T, p *Proxy) redis.Conn {
 	return c
 }
 
-// on makes an intercept that gives a to the commands of one name.
+// on returns an intercept that applies a to the commands of one name.
 func on(name string, a Action) func(Command) Action {
 	return func(c Command) Action {
 		if c.Is(name) {

@@ -29,7 +29,7 @@ func readCommand(r *bufio.Reader, raw []byte, args [][]byte) ([]byte, [][]byte, 
 	if err != nil {
 		return raw, args, err
 	}
-	// The buffer may move while it grows: note the places first.
+	// The buffer may move while it grows, so positions are recorded first.
 	type span struct{ from, to int }
 	var few [16]span
 	spans := few[:0]

@@ -25,7 +25,7 @@ type Server struct {
 	addr string
 	// host runs it; nil for a server that somebody else runs.
 	host host
-	// shared is set when other tests use it too: then it is not to be touched.
+	// shared is set when other tests use the server too: then it must not be changed.
 	shared bool
 }
 
@@ -42,13 +42,13 @@ type host interface {
 	log() string   // the last lines of its output
 }
 
-// URL is what redis.DialURL takes, the password included if there is one.
+// URL returns the URL for redis.DialURL, the password included if there is one.
 func (s *Server) URL() string { return s.url }
 
-// Addr is host:port.
+// Addr returns host:port.
 func (s *Server) Addr() string { return s.addr }
 
-// Conn dials a connection that is closed at the end of the test.
+// Conn returns a new connection that is closed at the end of the test.
 func (s *Server) Conn(t testing.TB) redis.Conn {
 	t.Helper()
 	c, err := s.dial()
@@ -59,7 +59,7 @@ func (s *Server) Conn(t testing.TB) redis.Conn {
 	return c
 }
 
-// Pool makes a pool without a limit, closed at the end of the test.
+// Pool returns a pool without a limit that is closed at the end of the test.
 func (s *Server) Pool(t testing.TB) *redis.Pool {
 	p := &redis.Pool{MaxIdle: 16, Dial: s.dial}
 	t.Cleanup(func() { p.Close() })
@@ -77,27 +77,27 @@ func (s *Server) Stop(t testing.TB) { t.Helper(); s.act(t, "stop", host.stop) }
 // Kill ends the server by SIGKILL and waits until it is gone.
 func (s *Server) Kill(t testing.TB) { t.Helper(); s.act(t, "kill", host.kill) }
 
-// Start starts a stopped or killed server on the same port and in the same
-// folder, and waits until it answers.
+// Start starts a stopped or killed server on the same port and in the same folder, and waits until
+// it replies.
 func (s *Server) Start(t testing.TB) {
 	t.Helper()
 	s.act(t, "start", host.start)
 	s.mustAnswer(t)
 }
 
-// Pause freezes the server: connections stay open and nothing is answered. It
-// waits until that is so.
+// Pause freezes the server: connections stay open and nothing gets a reply. It waits until that is
+// so.
 func (s *Server) Pause(t testing.TB) { t.Helper(); s.act(t, "pause", host.pause) }
 
-// Resume ends a Pause and waits until the server answers.
+// Resume ends a Pause and waits until the server replies.
 func (s *Server) Resume(t testing.TB) {
 	t.Helper()
 	s.act(t, "resume", host.resume)
 	s.mustAnswer(t)
 }
 
-// Disconnect takes the network from a container: what is under way is lost and
-// nothing new arrives. Only for a server that [Container] made.
+// Disconnect takes the network from a container: what is under way is lost and nothing new arrives.
+// It is only for a server that [Container] started.
 func (s *Server) Disconnect(t testing.TB) {
 	t.Helper()
 	s.act(t, "disconnect", func(h host) error {
@@ -108,7 +108,7 @@ func (s *Server) Disconnect(t testing.TB) {
 	})
 }
 
-// Reconnect ends a Disconnect and waits until the server answers.
+// Reconnect ends a Disconnect and waits until the server replies.
 func (s *Server) Reconnect(t testing.TB) {
 	t.Helper()
 	s.act(t, "reconnect", func(h host) error {
@@ -137,7 +137,7 @@ func (s *Server) mustAnswer(t testing.TB) {
 	}
 }
 
-// version asks the server what it is, for the line that says what is in use.
+// version returns the server's name and version, for the line that prints what is in use.
 func (s *Server) version() (string, error) {
 	c, err := s.dial()
 	if err != nil {
@@ -165,7 +165,7 @@ func redact(err error, raw string) error {
 	return errors.New("the URL is not valid")
 }
 
-// urlServer is the server at a redis URL.
+// urlServer returns the server at a redis URL.
 func urlServer(raw string) (*Server, error) {
 	u, err := url.Parse(raw)
 	if err != nil {

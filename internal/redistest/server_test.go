@@ -100,7 +100,7 @@ func restarts(t *testing.T, s *Server) {
 	}
 }
 
-// pauses shows that a paused server takes connections and answers nothing.
+// pauses shows that a paused server accepts connections and replies to nothing.
 func pauses(t *testing.T, s *Server) {
 	t.Helper()
 	c := s.Conn(t)
@@ -149,7 +149,7 @@ func TestOwnThatCannotStart(t *testing.T) {
 	}
 }
 
-// A server of a test binary that is killed goes with it.
+// When a test binary is killed, its server is killed too.
 func TestServerDiesWithParent(t *testing.T) {
 	t.Parallel()
 	if _, err := findBinary(); err != nil {

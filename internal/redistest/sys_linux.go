@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// dieWithParent has the kernel kill the child when its parent ends.
+// dieWithParent makes the kernel kill the child when its parent ends.
 func dieWithParent(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 }
 
-// stopped answers whether every thread of a process is stopped.
+// stopped reports whether every thread of a process is stopped.
 func stopped(pid int) bool {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 	if err != nil || len(threads) == 0 {

@@ -12,7 +12,7 @@ import (
 // was killed.
 func dieWithParent(*exec.Cmd) {}
 
-// stopped answers whether a process is stopped.
+// stopped reports whether a process is stopped.
 func stopped(pid int) bool {
 	out, err := exec.Command("ps", "-o", "state=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && strings.HasPrefix(strings.TrimSpace(string(out)), "T")

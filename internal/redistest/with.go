@@ -12,7 +12,7 @@ import (
 func ContainerWith(t testing.TB, args ...string) *Server {
 	t.Helper()
 	if _, err := daemon(); err != nil {
-		return Container(t) // which says so
+		return Container(t) // which explains it
 	}
 	s, err := runContainer(layout{args: args})
 	if err != nil {
@@ -22,9 +22,8 @@ func ContainerWith(t testing.TB, args ...string) *Server {
 	return s
 }
 
-// OwnWithEnv gives the test a redis-server process of its own with extra
-// environment variables ("NAME=value"). It needs a binary; without one the test
-// is skipped.
+// OwnWithEnv starts a redis-server process for this test alone, with extra environment variables
+// ("NAME=value"). It needs a binary; without one the test is skipped.
 func OwnWithEnv(t testing.TB, env []string, args ...string) *Server {
 	t.Helper()
 	bin, err := findBinary()

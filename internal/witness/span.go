@@ -45,7 +45,8 @@ func (p *span) last() instant {
 	return p.told
 }
 
-// open returns until when it may have been held, and until when its holder may still have acted on it.
+// open returns until when it may have been held, and until when its holder may still have acted on
+// it.
 func (p *span) open() (hold, stop time.Duration) {
 	hold, stop = ever, ever
 	if p.settled() {
