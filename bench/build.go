@@ -17,7 +17,8 @@ type skipped struct {
 	Reason string `json:"reason"`
 }
 
-// build makes the programs of these peers, and answers those that could be made.
+// build builds the programs of these peers. It returns the peers that could be built, and those
+// that could not.
 func build(ctx context.Context, root string, list []peer) (made []peer, left []skipped) {
 	outcome := map[string]error{}
 	for _, p := range list {
@@ -63,7 +64,7 @@ func program(root, dir string) string { return filepath.Join(root, ".bin", dir) 
 
 var address = regexp.MustCompile(`https?://\S+`)
 
-// reason is the last line of what a tool said, which is where the cause stands, without addresses.
+// reason returns the last line of a tool's output, which holds the cause, without addresses.
 func reason(out string, err error) string {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// place a program under peers/ of a folder.
+// put writes a program under peers/ of a folder.
 func put(t *testing.T, root, name, source string) {
 	t.Helper()
 	dir := filepath.Join(root, "peers", name)

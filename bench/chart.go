@@ -27,7 +27,7 @@ type bar struct {
 	Label string
 }
 
-// charts are those whose figures were measured.
+// charts returns the charts whose figures were measured.
 func (r report) charts() (list []chart) {
 	book := r.book()
 	for _, s := range rateSections {
@@ -68,7 +68,7 @@ func (c *chart) add(title string, bars []bar) {
 	}
 }
 
-// bars are the peers that have a value, the largest first.
+// bars returns a bar for each peer that has a value, the largest first.
 func (r report) bars(value func(peer string) float64, unit string) (list []bar) {
 	for _, p := range peers {
 		if v := value(p.Name); v > 0 {
@@ -91,7 +91,8 @@ const (
 	headHeight, panelHead, margin     = 54, 30, 16
 )
 
-// svg draws it: two panels beside each other, on white, so that it reads on a dark page too.
+// svg returns the picture: two panels beside each other, on white, so that it is readable on a dark
+// page too.
 func (c chart) svg() string {
 	columns := min(len(c.Panels), 2)
 	var tops []int
@@ -138,7 +139,7 @@ func (c chart) drawPanel(b *strings.Builder, p panel, x, y int) {
 	}
 }
 
-// scale is the length of a bar between 0 and 1. A logarithmic one begins a little below the
+// scale returns the length of a bar, between 0 and 1. A logarithmic scale begins a little below the
 // shortest.
 func (c chart) scale(v, least, most float64) float64 {
 	if c.Log {
@@ -148,7 +149,8 @@ func (c chart) scale(v, least, most float64) float64 {
 	return v / most
 }
 
-// paint is the colour: this library's, that of a ceiling, which nobody uses, or that of all others.
+// paint returns the colour: one for this library, one for a ceiling, which nobody uses, and one for
+// all others.
 func paint(name string) string {
 	for _, p := range peers {
 		if p.Name == name && p.Kind == ceiling {

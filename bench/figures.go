@@ -21,7 +21,7 @@ type figures struct {
 	skipped []skipped
 }
 
-// find answers a figure, or nil.
+// find returns a figure, or nil.
 func (b *figures) find(name string, concurrency int, peer string) *figure {
 	for _, f := range b.list {
 		if f.Figure == name && f.Concurrency == concurrency && f.Peer == peer {
@@ -47,7 +47,8 @@ func (b *figures) skip(peer, reason string) {
 	b.skipped = append(b.skipped, skipped{peer, reason})
 }
 
-// median is each number's own median: of a run's numbers no two need come from the same run.
+// median returns the median of each number by itself: two numbers of the result need not come from
+// the same run.
 func median(runs []adapter.Result) adapter.Result {
 	m := runs[len(runs)-1]
 	of := func(get func(*adapter.Result) *float64) {

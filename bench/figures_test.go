@@ -33,7 +33,7 @@ func TestTheMedianOfTwoIsBetweenThem(t *testing.T) {
 	}
 }
 
-// filled has a figure for each ratio.
+// filled returns figures for every ratio.
 func filled() *figures {
 	book := &figures{}
 	rate := func(name string, concurrency int, peer string, r float64) {

@@ -45,7 +45,7 @@ func (f *field) kills(ctx context.Context, list []peer, rounds int, limit time.D
 	}
 }
 
-// kill has one program hold a task and another wait for it, and kills the first.
+// kill makes one program hold a task and another wait for it, and kills the first.
 func (f *field) kill(ctx context.Context, p peer, limit time.Duration) (time.Duration, error) {
 	if err := f.clear(ctx, p); err != nil {
 		return 0, err
@@ -70,7 +70,7 @@ func (f *field) kill(ctx context.Context, p peer, limit time.Duration) (time.Dur
 		return 0, err
 	}
 	select {
-	case <-time.After(settling): // both have been there for a while, as in a fleet
+	case <-time.After(settling): // both have been running for a while, as in a fleet
 	case <-ctx.Done():
 	}
 	holder.end()
@@ -120,7 +120,7 @@ func (t *talker) wait(event string) error {
 	return errors.Join(io.ErrUnexpectedEOF, t.lines.Err())
 }
 
-// end kills it.
+// end kills the program.
 func (t *talker) end() {
 	if !t.ended {
 		t.ended = true

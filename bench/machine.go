@@ -35,7 +35,7 @@ func here(f *field) place {
 	return p
 }
 
-// model is the name of the processor, where the system tells it.
+// model returns the name of the processor, where the system has it.
 func model() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

@@ -101,7 +101,7 @@ func benchmark(ctx context.Context, s settings) error {
 	return write(out, newReport(f, s, book))
 }
 
-// chosen are the peers of this run.
+// chosen returns the peers of this run.
 func chosen(s settings) []peer {
 	names := strings.Split(s.only, ",")
 	if s.only == "" {
@@ -119,7 +119,7 @@ func chosen(s settings) []peer {
 	return list
 }
 
-// plan is what is run.
+// plan returns what is run.
 func plan(s settings) []cell {
 	var list []cell
 	if s.quick {
@@ -158,7 +158,7 @@ func (f *field) withPostgres(ctx context.Context, list []peer, book *figures) []
 	})
 }
 
-// progress tells on stderr what goes on.
+// progress prints on stderr what is under way.
 func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 func since(started time.Time, err error) string {
@@ -169,7 +169,7 @@ func since(started time.Time, err error) string {
 	return took
 }
 
-// short is the figure that a run is about.
+// short returns the figure that a run is about.
 func short(r adapter.Result) string {
 	switch {
 	case r.P50 > 0:

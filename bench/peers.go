@@ -1,6 +1,6 @@
 package main
 
-// kind tells what a program stands for.
+// kind is what a program stands for.
 type kind int
 
 const (
@@ -38,5 +38,5 @@ var peers = []peer{
 	{Name: "rueidis", Dir: "rueidis", Kind: transport},
 }
 
-// quickPeers are those of QUICK.
+// quickPeers are the peers of QUICK.
 var quickPeers = []string{"worqr", "asynq", "gocraft", "raw"}

@@ -22,7 +22,7 @@ type cell struct {
 	Only        []string
 }
 
-// limit is when a run is given up.
+// limit returns the time after which a run is given up.
 func (c cell) limit() time.Duration {
 	return time.Minute + time.Duration(12*c.Seconds*float64(time.Second))
 }
@@ -38,7 +38,7 @@ func (c cell) wants(p peer) bool {
 
 var concurrencies = []int{1, 10, 64, 256}
 
-// fullPlan: the ratios need the ceiling and the transport beside the libraries.
+// fullPlan returns all cells: the ratios need the ceiling and the transport beside the libraries.
 func fullPlan(rounds int, seconds float64, dirs []string) (plan []cell) {
 	withRaw := append([]string{"raw"}, dirs...)
 	for _, c := range concurrencies {
@@ -52,7 +52,7 @@ func fullPlan(rounds int, seconds float64, dirs []string) (plan []cell) {
 	return append(plan,
 		cell{Figure: "wake", Mode: "wake", Concurrency: 10, Seconds: 2 * seconds, Rounds: rounds, Pause: 10, Only: []string{"worqr", "raw"}},
 		cell{Figure: "wake-slow", Mode: "wake", Concurrency: 10, Seconds: 4 * seconds, Rounds: rounds, Pause: 250},
-		// These are counted, not timed, so one run says it.
+		// These are counted and not timed, so one run is enough.
 		cell{Figure: "commands", Mode: "commands", Concurrency: 64, Seconds: seconds / 2, Rounds: 1},
 		cell{Figure: "idle", Mode: "idle", Concurrency: 10, Seconds: 10 * seconds, Rounds: 1},
 		cell{Figure: "memory", Mode: "memory", Concurrency: 1, Seconds: seconds, Rounds: 1, Tasks: 100_000},
@@ -60,7 +60,7 @@ func fullPlan(rounds int, seconds float64, dirs []string) (plan []cell) {
 	)
 }
 
-// quickPlan gives the ratios at 64 and that of the wake-up.
+// quickPlan returns the cells for the ratios at 64 and for that of the wake-up.
 func quickPlan(rounds int, seconds float64) []cell {
 	return []cell{
 		{Figure: "mixed", Mode: "mixed", Concurrency: 64, Seconds: seconds, Rounds: rounds, Only: quickPeers},
@@ -80,7 +80,7 @@ func (c cell) fit(k pace) cell {
 	case c.Mode == "mixed" || c.Mode == "commands":
 		share := k.producing
 		if share == 0 {
-			share = 0.5 // unknown yet
+			share = 0.5 // not known yet
 		}
 		c.Seconds = math.Round(1000*c.Seconds*share) / 1000
 	case c.Mode == "drain" && c.Tasks == 0:
@@ -92,7 +92,7 @@ func (c cell) fit(k pace) cell {
 	return c
 }
 
-// learn notes what a run tells of the speed.
+// learn records what a run shows about the speed.
 func (k pace) learn(asked cell, r adapter.Result) pace {
 	if asked.Mode != "mixed" || r.Seconds == 0 {
 		return k
@@ -100,7 +100,7 @@ func (k pace) learn(asked cell, r adapter.Result) pace {
 	return pace{producing: min(max(asked.Seconds/r.Seconds, 0.1), 1), rate: r.Rate}
 }
 
-// carryOut runs a plan: all peers, then all again.
+// carryOut runs a plan: for each cell all peers, then all of them again.
 func (f *field) carryOut(ctx context.Context, plan []cell, list []peer, book *figures) {
 	paces := map[string]pace{}
 	for i, c := range plan {

@@ -21,7 +21,7 @@ type postgresServer struct {
 	tool         func(ctx context.Context, name string, args ...string) *exec.Cmd
 }
 
-// findPostgres looks in the PATH and where Debian puts it, the newest first.
+// findPostgres looks in the PATH and where Debian installs it, the newest version first.
 func findPostgres() (dir string, err error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil { // psql is beside the real one
@@ -36,8 +36,8 @@ func findPostgres() (dir string, err error) {
 	return filepath.Dir(found[len(found)-1]), nil
 }
 
-// startPostgres makes a cluster in a temporary folder. It refuses to run as root, so it runs as the
-// user that its package has made.
+// startPostgres makes a cluster in a temporary folder. PostgreSQL refuses to run as root, so it
+// runs as the user that its package has created.
 func startPostgres(ctx context.Context) (_ *postgresServer, err error) {
 	bin, err := findPostgres()
 	if err != nil {
@@ -94,7 +94,7 @@ func startPostgres(ctx context.Context) (_ *postgresServer, err error) {
 	}
 }
 
-// asPostgres has what is started run as the user postgres, who gets the folder.
+// asPostgres makes a command run as the user postgres, who gets the folder.
 func asPostgres(dir string) (*syscall.SysProcAttr, error) {
 	u, err := user.Lookup("postgres")
 	if err != nil {

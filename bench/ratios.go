@@ -9,7 +9,7 @@ type ratio struct {
 	Note  string  `json:"note,omitempty"`
 }
 
-// rate of a peer, 0 when it was not measured.
+// rate returns the rate of a peer, 0 when it was not measured.
 func (b *figures) rate(name string, concurrency int, peer string) float64 {
 	if f := b.find(name, concurrency, peer); f != nil {
 		return f.Median.Rate
@@ -17,7 +17,8 @@ func (b *figures) rate(name string, concurrency int, peer string) float64 {
 	return 0
 }
 
-// best is the fastest of the peers, this library and those that are none left out.
+// best returns the fastest of the peers, except this library and the programs that are not
+// libraries.
 func (b *figures) best(name string, concurrency int) (peer string, rate float64) {
 	for _, p := range peers {
 		if p.Name == ours || p.Kind != library {
@@ -30,7 +31,7 @@ func (b *figures) best(name string, concurrency int) (peer string, rate float64)
 	return peer, rate
 }
 
-// ratios answers those whose figures were measured.
+// ratios returns the ratios whose figures were measured.
 func (b *figures) ratios() (list []ratio) {
 	over := func(name string, value, by float64, note string) {
 		if value > 0 && by > 0 {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// report is all that a run says.
+// report is all the results of a run.
 type report struct {
 	Place   place     `json:"place"`
 	Rounds  int       `json:"rounds"`
@@ -21,10 +21,10 @@ func newReport(f *field, s settings, book *figures) report {
 	return report{Place: here(f), Rounds: s.rounds, Seconds: s.seconds, Ratios: book.ratios(), Skipped: book.skipped, Figures: book.list}
 }
 
-// book is the figures, to look some up.
+// book returns the figures in a form for look-ups.
 func (r report) book() *figures { return &figures{list: r.Figures, skipped: r.Skipped} }
 
-// write makes the page, the data and the charts.
+// write writes the page, the data and the charts.
 func write(dir string, r report) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -22,7 +22,7 @@ type field struct {
 	postgres *postgresServer // nil: none
 }
 
-// args are the flags of a program.
+// args returns the flags of a program.
 func (f *field) args(p peer, c cell) []string {
 	args := []string{
 		"-redis", f.redis.addr, "-scripts", f.scripts, "-mode", c.Mode, "-variant", p.Variant,
@@ -40,7 +40,7 @@ func (f *field) args(p peer, c cell) []string {
 	return args
 }
 
-// clear removes what the program before has left.
+// clear removes what the previous program has left.
 func (f *field) clear(ctx context.Context, p peer) error {
 	if p.Postgres {
 		return f.postgres.clear(ctx)
@@ -48,7 +48,7 @@ func (f *field) clear(ctx context.Context, p peer) error {
 	return f.redis.flush()
 }
 
-// run has a program measure one cell, once.
+// run makes a program measure one cell, once.
 func (f *field) run(ctx context.Context, p peer, c cell) (adapter.Result, error) {
 	var result adapter.Result
 	if err := f.clear(ctx, p); err != nil {
@@ -66,7 +66,7 @@ func (f *field) run(ctx context.Context, p peer, c cell) (adapter.Result, error)
 	return parse(out)
 }
 
-// parse reads the last line that a program has printed: a library may print others.
+// parse reads the last line that a program has printed; a library may print others before it.
 func parse(out []byte) (adapter.Result, error) {
 	var result adapter.Result
 	var last []byte

@@ -28,7 +28,7 @@ func TestTheLastLineIsTheResult(t *testing.T) {
 	}
 }
 
-// The programs are scripts here, which write down that they ran; the Redis is one.
+// The programs are scripts here, which record that they ran; the Redis is a real one.
 func TestRoundsAreInterleaved(t *testing.T) {
 	root := t.TempDir()
 	redis, err := startRedis(t.Context(), "..")
@@ -69,7 +69,7 @@ func TestRoundsAreInterleaved(t *testing.T) {
 func TestARunIsAsLongAsThePeerNeeds(t *testing.T) {
 	mixed := cell{Mode: "mixed", Seconds: 1}
 	first := mixed.fit(pace{})
-	k := pace{}.learn(first, adapter.Result{Seconds: 2, Rate: 8000}) // half a second of producing took two
+	k := pace{}.learn(first, adapter.Result{Seconds: 2, Rate: 8000}) // half a second of producing took two seconds
 	if got := mixed.fit(k).Seconds; got != 0.25 {
 		t.Errorf("the producers run for %v s", got)
 	}

@@ -29,7 +29,7 @@ func begin(cmd *exec.Cmd, dir string) (*server, error) {
 		return nil, err
 	}
 	go func() {
-		_ = cmd.Wait() // how it ended is of no interest
+		_ = cmd.Wait() // how it ended does not matter
 		close(s.done)
 	}()
 	return s, nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// page is the report in Markdown.
+// page returns the report in Markdown.
 func (r report) page(charts []chart) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -85,7 +85,7 @@ const costText = "CPU of the client process and of Redis for one life cycle, and
 const waitText = "Wake-up: from the call of enqueue to the start of the handler, one task every 250 ms, 10 handlers. Kill: from the SIGKILL of its holder to the " +
 	"start of its task in another process that was there before, with the defaults of each library."
 
-// present are the peers that have one of these figures, in their order.
+// present returns the peers that have one of these figures, in their order.
 func (r report) present(names ...string) (list []string) {
 	for _, p := range peers {
 		if slices.ContainsFunc(r.Figures, func(f *figure) bool { return f.Peer == p.Name && slices.Contains(names, f.Figure) }) {
@@ -190,8 +190,8 @@ func (r report) configs() string {
 	return aligned(rows, "|---")
 }
 
-// table writes Markdown with the numbers to the right: the first row is the head, the first column
-// is text.
+// table returns a Markdown table with the numbers to the right: the first row is the head, the
+// first column is text.
 func table(rows [][]string) string { return aligned(rows, "|---:") }
 
 func aligned(rows [][]string, column string) string {
@@ -205,7 +205,7 @@ func aligned(rows [][]string, column string) string {
 	return b.String()
 }
 
-// number has as many digits as mean something: three, and thousands apart.
+// number returns x with as many digits as are significant: three, and thousands apart.
 func number(x float64) string {
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// inMemory is a queue in this process: what is tested here is the counting.
+// inMemory returns a queue in this process: what is tested here is the counting.
 func inMemory() (*Session, *atomic.Int64) {
 	tasks := make(chan []byte, 1<<20)
 	var stored atomic.Int64
@@ -56,7 +56,7 @@ func TestMixedCountsWhatWasFinished(t *testing.T) {
 	}
 }
 
-// The clock runs on while tasks are left, but for the last hundredth.
+// The clock runs on while tasks are left, except for the last hundredth.
 func TestMixedWaitsForTheConsumers(t *testing.T) {
 	for one, waits := range map[int64]bool{30: true, 300: false} { // one of so many tasks is never finished
 		s, _ := inMemory()

@@ -1,8 +1,8 @@
-// Package adapter is what every peer's program has in common: the flags, the modes, and one line of
-// JSON as the result. It needs nothing but the standard library, so that it adds nothing to what a
-// peer brings along.
+// Package adapter is what the programs of all peers have in common: the flags, the modes, and one
+// line of JSON as the result. It imports the standard library only, so that it adds nothing to what
+// a peer brings along.
 //
-// A program describes its library by a Peer and calls Main. Of each mode one figure comes:
+// A program describes its library by a Peer and calls Main. Each mode measures one figure:
 //
 //	enqueue   producers alone: one task per call
 //	drain     consumers alone: the tasks are there before
@@ -16,7 +16,7 @@
 //	hold      take one task and keep it, until killed
 //	rescue    wait for that task
 //
-// What is counted: a task is finished when its handler is at its end, unless the peer's program
-// knows when it was settled. The clock of a rate starts when a first task is finished, so no start
-// is in it.
+// A task counts as finished when its handler is at its end, unless the peer's program knows when
+// the task was settled. The clock of a rate starts when a first task is finished, so it includes no
+// start-up.
 package adapter

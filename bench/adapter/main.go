@@ -22,7 +22,7 @@ type Run struct {
 	Task    []byte
 }
 
-// For is how long the run lasts.
+// For returns how long the run lasts.
 func (r *Run) For() time.Duration { return time.Duration(r.Seconds * float64(time.Second)) }
 
 var modes = map[string]func(context.Context, *Run) error{
@@ -30,8 +30,8 @@ var modes = map[string]func(context.Context, *Run) error{
 	"commands": commands, "pipeline": pipeline, "hold": hold, "rescue": rescue,
 }
 
-// Main runs what the flags say and prints the result. The program ends with it, whatever the
-// library still does.
+// Main runs the mode that the flags ask for and prints the result. The program ends with it,
+// whatever the library still does.
 func Main(p Peer) {
 	var o Options
 	var limit time.Duration
@@ -82,7 +82,7 @@ func run(ctx context.Context, p Peer, o Options, result *Result) error {
 		return ErrUnsupported
 	}
 	done := make(chan error, 1)
-	go func() { done <- mode(ctx, r) }() // a library may not heed ctx
+	go func() { done <- mode(ctx, r) }() // a library may ignore ctx
 	select {
 	case err := <-done:
 		return err
@@ -91,7 +91,7 @@ func run(ctx context.Context, p Peer, o Options, result *Result) error {
 	}
 }
 
-// version is that of a module that this program was built with.
+// version returns the version of a module that this program was built with.
 func version(module string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -110,7 +110,7 @@ func version(module string) string {
 
 var saying sync.Mutex
 
-// say prints a line of JSON.
+// say prints v as a line of JSON.
 func say(v any) {
 	saying.Lock()
 	defer saying.Unlock()

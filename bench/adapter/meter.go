@@ -13,17 +13,17 @@ type Counter struct {
 	reached chan struct{}
 }
 
-// NewCounter makes one that tells when the goal is reached; 0 is none.
+// NewCounter returns a counter that signals when the goal is reached; 0 means no goal.
 func NewCounter(goal int64) *Counter { return &Counter{goal: goal, reached: make(chan struct{})} }
 
-// Add counts one more.
+// Add counts one more task.
 func (c *Counter) Add() {
 	if c.n.Add(1) == c.goal {
 		close(c.reached)
 	}
 }
 
-// Total is how many there were.
+// Total returns how many were counted.
 func (c *Counter) Total() int64 { return c.n.Load() }
 
 // moment is what was used up to a time.
@@ -35,7 +35,7 @@ type moment struct {
 	bytes    float64
 }
 
-// cpu is what this process has used, in seconds.
+// cpu returns the processor time of this process, in seconds.
 func cpu() float64 {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
@@ -43,7 +43,7 @@ func cpu() float64 {
 	return seconds(u.Utime) + seconds(u.Stime)
 }
 
-// Meter measures what a span of time has cost.
+// Meter measures the cost of a span of time.
 type Meter struct {
 	redis *Redis
 	start moment
@@ -71,7 +71,7 @@ func (m *Meter) Begin() (err error) {
 	return err
 }
 
-// End ends the span, in which n tasks were finished, and notes all of it in the result.
+// End ends the span, in which n tasks were finished, and stores the measurements in the result.
 func (m *Meter) End(r *Result, n int64) error {
 	seconds := time.Since(m.start.at).Seconds()
 	end, err := m.look()

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// enqueue: producers alone.
+// enqueue measures producers alone.
 func enqueue(ctx context.Context, r *Run) error {
 	return loop(ctx, r, func(ctx context.Context) error { return r.Session.Enqueue(ctx, r.Task) }, r.Session.Enqueue != nil)
 }
 
-// pipeline: callers of one script.
+// pipeline measures callers of one script.
 func pipeline(ctx context.Context, r *Run) error {
 	return loop(ctx, r, r.Session.Call, r.Session.Call != nil)
 }
 
-// loop has as many callers as the concurrency call over and over.
+// loop makes as many callers as the concurrency call over and over.
 func loop(ctx context.Context, r *Run, call func(context.Context) error, can bool) error {
 	if !can {
 		return ErrUnsupported
@@ -34,7 +34,7 @@ func loop(ctx context.Context, r *Run, call func(context.Context) error, can boo
 	return errors.Join(err, r.Meter.End(r.Result, n))
 }
 
-// callers call for a while, and answer how often.
+// callers calls for a while, and returns how often.
 func callers(ctx context.Context, concurrency int, d time.Duration, call func(context.Context) error) (int64, error) {
 	var stop atomic.Bool
 	timer := time.AfterFunc(d, func() { stop.Store(true) })
@@ -102,8 +102,8 @@ func fill(ctx context.Context, r *Run, most int, d time.Duration) (int, error) {
 	return int(stored.Load()), err
 }
 
-// drain: consumers alone. The clock runs from the first finished task, until all are or the time is
-// up.
+// drain measures consumers alone. The clock runs from the first finished task until all are
+// finished or the time is up.
 func drain(ctx context.Context, r *Run) error {
 	if r.Session.Consume == nil {
 		return ErrUnsupported
@@ -115,7 +115,7 @@ func drain(ctx context.Context, r *Run) error {
 	finished, first := NewCounter(int64(n)), NewCounter(1)
 	settled := func() { finished.Add(); first.Add() }
 	failed := make(chan error, 1)
-	go func() { // it may have finished all of them before it returns
+	go func() { // it may have finished all of them before Consume returns
 		if err := r.Session.Consume(ctx, r.Concurrency, func() {}, settled); err != nil {
 			failed <- err
 		}
@@ -140,10 +140,10 @@ func drain(ctx context.Context, r *Run) error {
 	return r.Meter.End(r.Result, finished.Total()-before)
 }
 
-// mixed: both at once. The producers run for the time that is asked for, and the clock until what
-// they stored is finished: so each finished task has cost one enqueue, also of a library whose
-// producers outrun its consumers. The last hundredth is not waited for: a consumer that sleeps at
-// the very end shows how it polls, not how fast it is.
+// mixed measures both at once. The producers run for the time that is asked for, and the clock runs
+// until what they stored is finished. So each finished task has cost one enqueue, also with a
+// library whose producers outrun its consumers. It does not wait for the last hundredth: a consumer
+// that sleeps at the very end shows how it polls, not how fast it is.
 func mixed(ctx context.Context, r *Run) error {
 	finished, warmed, err := warm(ctx, r)
 	if err != nil {
@@ -165,8 +165,8 @@ func mixed(ctx context.Context, r *Run) error {
 	return r.Meter.End(r.Result, finished.Total()-before)
 }
 
-// warm starts a consumer and answers when it works: it has finished the first of some tasks, and
-// those that are left keep it awake until the producers are up. warmed is how many there were.
+// warm starts a consumer and returns when it works: it has finished the first of some tasks, and
+// the rest keep it awake until the producers have started. warmed is the number of these tasks.
 func warm(ctx context.Context, r *Run) (_ *Counter, warmed int64, _ error) {
 	if r.Session.Consume == nil || r.Session.Enqueue == nil {
 		return nil, 0, ErrUnsupported

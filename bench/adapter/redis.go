@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Redis is a plain connection, to ask the server for its figures.
+// Redis is a plain connection, to read the server's figures.
 type Redis struct {
 	conn net.Conn
 	r    *bufio.Reader
@@ -29,7 +29,7 @@ func DialRedis(addr string) (*Redis, error) {
 // Close ends the connection.
 func (c *Redis) Close() { _ = c.conn.Close() }
 
-// Do sends a command and answers what a line or a bulk string holds.
+// Do sends a command and returns its reply, a line or a bulk string.
 func (c *Redis) Do(words ...string) (string, error) {
 	if err := c.Send(words...); err != nil {
 		return "", err
@@ -85,7 +85,7 @@ func (c *Redis) Info(section string) (map[string]string, error) {
 	return fields, err
 }
 
-// Number is a field of INFO, 0 when it is absent.
+// Number returns a field of INFO, 0 when it is absent.
 func Number(fields map[string]string, name string) float64 {
 	n, _ := strconv.ParseFloat(fields[name], 64)
 	return n

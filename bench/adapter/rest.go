@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// wake: one task at a time, after a pause in which all is idle.
+// wake measures one task at a time, after a pause in which everything is idle.
 func wake(ctx context.Context, r *Run) error {
 	if r.Session.Consume == nil || r.Session.Enqueue == nil {
 		return ErrUnsupported
@@ -34,8 +34,8 @@ func wake(ctx context.Context, r *Run) error {
 	})
 }
 
-// Sample takes samples with pauses between them, after a few that do not count. At least 5 do,
-// however long it takes.
+// Sample takes samples with pauses between them, after a few that do not count. It takes at least
+// 5, however long that takes.
 func Sample(r *Run, once func() (time.Duration, error)) error {
 	const unmeasured = 3
 	var samples []float64
@@ -51,13 +51,13 @@ func Sample(r *Run, once func() (time.Duration, error)) error {
 		if i >= unmeasured {
 			samples = append(samples, float64(d.Nanoseconds())/1e3)
 		}
-		time.Sleep(time.Duration((0.5 + rand.Float64()) * r.Pause * 1e6)) // the pause is what is measured: all idle
+		time.Sleep(time.Duration((0.5 + rand.Float64()) * r.Pause * 1e6)) // the pause is part of the measurement: everything idle
 	}
 	r.Result.Latencies(samples)
 	return nil
 }
 
-// idle: a consumer without tasks. What it sends is per second here.
+// idle measures a consumer without tasks. What it sends is per second here.
 func idle(ctx context.Context, r *Run) error {
 	if r.Redis == nil || r.Session.Consume == nil {
 		return ErrUnsupported
@@ -83,7 +83,7 @@ func idle(ctx context.Context, r *Run) error {
 	return err
 }
 
-// commands: mixed, with every command counted. Watching slows Redis, so the time is of no use.
+// commands is mixed with every command counted. MONITOR slows Redis, so the time means nothing.
 func commands(ctx context.Context, r *Run) error {
 	if r.Redis == nil {
 		return ErrUnsupported
@@ -102,7 +102,7 @@ func commands(ctx context.Context, r *Run) error {
 	return nil
 }
 
-// monitor counts the commands of clients, and those inside of scripts, until it is asked.
+// monitor counts the commands of clients, and those inside scripts, until stop is called.
 func monitor(addr string) (stop func() (calls, inner int64), err error) {
 	conn, err := DialRedis(addr)
 	if err != nil {
@@ -132,8 +132,8 @@ func monitor(addr string) (stop func() (calls, inner int64), err error) {
 	}, nil
 }
 
-// used is the memory of all keys. What INFO tells has that of connections too, which come and go in
-// a pool.
+// used returns the memory of all keys. The memory in INFO includes that of connections, which come
+// and go in a pool.
 func used(r *Run) (float64, error) {
 	const script = "local sum = 0 for _, k in ipairs(redis.call('KEYS', '*')) do " +
 		"sum = sum + (redis.call('MEMORY', 'USAGE', k, 'SAMPLES', 0) or 0) end return sum"
@@ -144,7 +144,7 @@ func used(r *Run) (float64, error) {
 	return strconv.ParseFloat(sum, 64)
 }
 
-// memory of tasks that wait.
+// memory measures the memory of tasks that wait.
 func memory(ctx context.Context, r *Run) error {
 	if r.Redis == nil {
 		return ErrUnsupported
@@ -165,7 +165,7 @@ func memory(ctx context.Context, r *Run) error {
 	return err
 }
 
-// hands: memory of tasks in hand.
+// hands measures the memory of tasks in hand.
 func hands(ctx context.Context, r *Run) error {
 	if r.Redis == nil || r.Session.Consume == nil {
 		return ErrUnsupported
@@ -219,7 +219,7 @@ func hold(ctx context.Context, r *Run) error {
 	return err
 }
 
-// rescue waits for a task that another one held.
+// rescue waits for a task that another program held.
 func rescue(ctx context.Context, r *Run) error {
 	if r.Session.Consume == nil {
 		return ErrUnsupported

@@ -2,7 +2,7 @@ package adapter
 
 import "slices"
 
-// Result is the line that a program prints. Fields that a mode does not measure stay 0.
+// Result is the line that a program prints. Fields that a mode does not measure are 0.
 type Result struct {
 	Module      string `json:"module,omitempty"`
 	Version     string `json:"version,omitempty"`
@@ -17,8 +17,8 @@ type Result struct {
 
 	ClientCPU float64 `json:"client_cpu_us,omitempty"` // per task, as all below
 	RedisCPU  float64 `json:"redis_cpu_us,omitempty"`
-	Commands  float64 `json:"commands,omitempty"`     // with those inside of scripts
-	Calls     float64 `json:"client_calls,omitempty"` // without them; of the modes commands and idle
+	Commands  float64 `json:"commands,omitempty"`     // with those inside scripts
+	Calls     float64 `json:"client_calls,omitempty"` // without them; only of the modes commands and idle
 	Bytes     float64 `json:"bytes,omitempty"`        // both ways
 
 	P50 float64 `json:"p50_us,omitempty"`
@@ -31,7 +31,7 @@ type Result struct {
 	Unsupported bool   `json:"unsupported,omitempty"`
 }
 
-// Latencies notes samples in microseconds.
+// Latencies stores the quantiles of samples in microseconds.
 func (r *Result) Latencies(samples []float64) {
 	if len(samples) == 0 {
 		return
@@ -42,7 +42,7 @@ func (r *Result) Latencies(samples []float64) {
 	r.P99 = Quantile(samples, 0.99)
 }
 
-// Quantile of sorted samples, between two of them by their distance.
+// Quantile returns a quantile of sorted samples, interpolated between two of them.
 func Quantile(sorted []float64, q float64) float64 {
 	if len(sorted) == 0 {
 		return 0

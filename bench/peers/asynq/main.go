@@ -1,5 +1,6 @@
-// Hibiken/asynq as a peer: a server with one queue and the concurrency that is asked for, a client, and pools of
-// as many connections as did it best. All else is as it comes.
+// Asynq runs hibiken/asynq as a peer: a server with one queue and the concurrency that is asked
+// for, a client, and pools with the number of connections at which it was fastest. Everything else
+// is the default.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Gocraft/work as a peer: a worker pool with the concurrency that is asked for, an enqueuer, and a pool of as
-// many connections as did it best. All else is as it comes.
+// Gocraft runs gocraft/work as a peer: a worker pool with the concurrency that is asked for, an
+// enqueuer, and a pool with the number of connections at which it was fastest. Everything else is
+// the default.
 package main
 
 import (

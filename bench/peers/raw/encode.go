@@ -6,13 +6,14 @@ import (
 	"strconv"
 )
 
-// How take and settle are asked and how they answer. The heads of their files say it: this follows them.
+// The arguments and replies of take and settle, as the heads of their files define them.
 
-// processes in a run, as take has answered it: count of them, numbered from the first number, their tokens from the first
-// token.
+// processes is a run of processes in a reply of take: count of them, numbered from number, with
+// tokens from token.
 type processes struct{ number, token, count int64 }
 
-// takeWords asks for count tasks. With park, the membership is noted as idle when the queue runs empty.
+// takeWords asks for count tasks. With park, the membership is recorded as idle when the queue runs
+// empty.
 func (r *raw) takeWords(count int, park bool) []any {
 	flag := "0"
 	if park {
@@ -23,7 +24,7 @@ func (r *raw) takeWords(count int, park bool) []any {
 	return words
 }
 
-// taken reads an answer of take, and how many tasks it has.
+// taken decodes a reply of take. It returns the runs and how many tasks they have.
 func taken(reply any, err error) (runs []processes, tasks int, _ error) {
 	values, _ := reply.([]any)
 	if err == nil && len(values) < 3 {
@@ -56,7 +57,7 @@ func (r *raw) settleWords(runs []processes) []any {
 	return r.words("settle", member, packed)
 }
 
-// settled answers how many were finished.
+// settled returns how many were finished.
 func settled(reply any, err error) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("settle: %w", err)

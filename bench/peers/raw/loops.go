@@ -9,8 +9,8 @@ import (
 	"github.com/worqr/worqr-go/bench/adapter"
 )
 
-// batches answers how large a batch is, and how many are under way: together as many tasks as the concurrency, and two
-// batches at the least, so that Redis has the next one when it has done the last.
+// batches returns how large a batch is, and how many are under way: together as many tasks as the
+// concurrency, and two batches at least, so that Redis has the next one when it has done the last.
 func batches(concurrency int) (size, under int) {
 	size = min(concurrency, largest)
 	return size, max(concurrency/size, 2)
@@ -46,7 +46,7 @@ func (r *raw) enqueue(_ context.Context, run *adapter.Run) error {
 	return run.Meter.End(run.Result, n)
 }
 
-// mixed has each round store a batch, settle the one that it took before, and take one.
+// mixed stores a batch in each round, settles the one that it took before, and takes one.
 func (r *raw) mixed(_ context.Context, run *adapter.Run) error {
 	size, under := batches(run.Concurrency)
 	return r.rounds(run, size, under, true, run.For())
@@ -142,7 +142,7 @@ func (r *raw) wake(_ context.Context, run *adapter.Run) error {
 		if err := r.conn.flush(); err != nil {
 			return 0, err
 		}
-		if _, err := r.conn.receive(); err != nil { // the answer of enqueue
+		if _, err := r.conn.receive(); err != nil { // the reply of enqueue
 			return 0, err
 		}
 		runs, n, err := taken(r.conn.receive())

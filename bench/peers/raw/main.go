@@ -1,5 +1,6 @@
-// Raw is the ceiling: this library's own scripts, sent by the loops that one would write by hand, without a library around
-// them, leases, contexts, or a handler. What it takes it settles; 64 tasks a batch at the most.
+// Raw is the ceiling: this library's own scripts, sent by loops that one would write by hand,
+// without a library around them, leases, contexts, or a handler. It settles what it takes, at most
+// 64 tasks a batch.
 package main
 
 import (
@@ -60,7 +61,7 @@ func open(_ context.Context, o adapter.Options) (*adapter.Session, error) {
 	}}, nil
 }
 
-// words are a command that runs a script.
+// words returns the command that runs a script.
 func (r *raw) words(name string, args ...any) []any {
 	return append([]any{"EVALSHA", r.sha[name], "1", prefix, root, queue}, args...)
 }
@@ -73,7 +74,7 @@ func text(reply any, err error) (string, error) {
 	return string(b), err
 }
 
-// tasks are n copies of a task, as arguments of enqueue.
+// tasks returns n copies of a task, as arguments of enqueue.
 func tasks(task []byte, n int) []any {
 	args := make([]any, n)
 	for i := range args {

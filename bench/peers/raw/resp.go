@@ -67,7 +67,8 @@ func (c *conn) do(words ...any) (any, error) {
 	return c.receive()
 }
 
-// receive reads one answer: []byte, int64, []any or nil. An error of the server is an error here too.
+// receive reads one reply: []byte, int64, []any or nil. An error of the server is an error here
+// too.
 func (c *conn) receive() (any, error) {
 	line, err := c.r.ReadSlice('\n')
 	if err != nil {

@@ -1,6 +1,6 @@
-// River as a peer, over PostgreSQL: its own migrations, one queue with as many workers as are asked for, the fetching that its
-// own benchmark has (with its defaults each worker gets at most ten tasks a second), and a pool of as many connections as did
-// it best.
+// River runs River as a peer, over PostgreSQL: its own migrations, one queue with as many workers
+// as are asked for, the fetching that its own benchmark has (with its defaults each worker gets at
+// most ten tasks a second), and a pool with the number of connections at which it was fastest.
 package main
 
 import (
@@ -45,7 +45,7 @@ func open(ctx context.Context, o adapter.Options) (*adapter.Session, error) {
 	}
 	driver := riverpgxv5.New(pool)
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	if o.Mode != "rescue" { // who comes second finds the tables
+	if o.Mode != "rescue" { // the second program finds the tables
 		migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: quiet})
 		if err == nil {
 			_, err = migrator.Migrate(ctx, rivermigrate.DirectionUp, nil)

@@ -1,5 +1,6 @@
-// Adjust/rmq as a peer: as many consumers as are asked for, a prefetch above that, and the polling of its own example; in
-// variant 1ms it polls each millisecond. Its cleaner runs each second, as in its example.
+// Rmq runs adjust/rmq as a peer: as many consumers as are asked for, a prefetch above that, and the
+// polling of its own example; in variant 1ms it polls each millisecond. Its cleaner runs each
+// second, as in its example.
 package main
 
 import (

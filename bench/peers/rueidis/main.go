@@ -1,4 +1,5 @@
-// Rueidis as a peer of the transport alone: its pipelining by itself, with its defaults.
+// Rueidis runs rueidis as a peer of the transport alone: its automatic pipelining, with its
+// defaults.
 package main
 
 import (

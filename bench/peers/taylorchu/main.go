@@ -1,5 +1,5 @@
-// Taylorchu/work as a peer: as many goroutines as are asked for, a look each second when there is nothing, and a minute for a
-// job.
+// Taylorchu runs taylorchu/work as a peer: as many goroutines as are asked for, a look each second
+// when there is nothing, and a minute for a job.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Watermill over Redis streams as a peer: one consumer group, and a subscriber for each handler, as one subscriber handles its
-// messages one after the other.
+// Watermill runs Watermill over Redis streams as a peer: one consumer group, and a subscriber for
+// each handler, because one subscriber handles its messages one after the other.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// This library as a peer, with its defaults: one mesh, one worker, one queue with the limit that is asked for. A task counts
-// as finished when Redis has answered that it is. Mode pipeline is its transport alone.
+// Worqr runs this library as a peer, with its defaults: one mesh, one worker, one queue with the
+// limit that is asked for. A task counts as finished when Redis has confirmed it. Mode pipeline is
+// its transport alone.
 package main
 
 import (
