@@ -51,7 +51,7 @@ type check struct {
 	lines []line
 }
 
-// checks reads the page: each heading with a number has calls.
+// checks reads the page: each heading with a number is followed by calls.
 func checks(t testing.TB) (list []check) {
 	t.Helper()
 	heading := regexp.MustCompile(`^### ([A-Z][0-9]+)\. `)
@@ -113,7 +113,7 @@ func newForeign(t *testing.T, all map[string]operation) *foreign {
 	return f
 }
 
-// run makes a call and compares the answer.
+// run makes a call and compares the reply.
 func (f *foreign) run(l line) error {
 	until := time.Now().Add(patience)
 	for {

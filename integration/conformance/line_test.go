@@ -9,11 +9,11 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// line is one line of a check: words to call, and the answer that must come.
+// line is one line of a check: words to call, and the reply that must come.
 type line struct {
 	number int
 	text   string
-	until  bool // the call is made again until this is the answer
+	until  bool // the call is made again until this is the reply
 	call   []word
 	want   []word
 }
@@ -59,12 +59,12 @@ func words(text string) (list []word, err error) {
 	return list, nil
 }
 
-// names are what a check has learned so far: what $name stands for.
+// names holds what a check has learned so far: the value of each $name.
 type names map[string]string
 
 var nameForm = regexp.MustCompile(`\$([a-z]+)(?:\+([0-9]+))?`)
 
-// fill puts in what is known. A name that is not known stays.
+// fill replaces the names that are known. A name that is not known stays.
 func (n names) fill(text string) string {
 	return nameForm.ReplaceAllStringFunc(text, func(ref string) string {
 		m := nameForm.FindStringSubmatch(ref)
@@ -78,7 +78,7 @@ func (n names) fill(text string) string {
 	})
 }
 
-// compare holds an answer against the words that must come, and learns what they name.
+// compare compares a reply with the words that must come, and learns the values that they name.
 func (n names) compare(want []word, reply any, failure error) error {
 	if refusal, ok := failure.(redis.Error); ok {
 		code, _, _ := strings.Cut(refusal.Error(), " ")
@@ -96,7 +96,7 @@ func (n names) compare(want []word, reply any, failure error) error {
 	return err
 }
 
-// match takes off the words which reply answers to.
+// match matches words with the reply, and returns the rest of the words.
 func (n names) match(want []word, reply any) ([]word, error) {
 	if len(want) == 0 {
 		return nil, fmt.Errorf("also %s", shown(reply))
@@ -160,7 +160,7 @@ func (n names) matchText(want, have string) error {
 	return nil
 }
 
-// shown writes an answer: a number and a text are the same.
+// shown formats a reply: a number and a text are the same.
 func shown(reply any) string {
 	switch reply := reply.(type) {
 	case nil:

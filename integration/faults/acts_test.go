@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Faults of Redis, of clocks, and what operators do.
+// Faults of Redis and of clocks, and acts of operators.
 
 func pause(f *fleet, _ time.Duration) (string, func()) {
 	if f.paused {
@@ -41,7 +41,7 @@ func holdUp(f *fleet, lasts time.Duration) (string, func()) {
 	return fmt.Sprintf("Redis answers nothing for %v", lasts), nil
 }
 
-// restart kills Redis, which has stored all that it has answered, and starts it again.
+// restart kills Redis, which has stored all that it has confirmed, and starts it again.
 func restart(f *fleet, _ time.Duration) (string, func()) {
 	if f.paused {
 		return "", nil
@@ -64,12 +64,12 @@ func workerClock(f *fleet, _ time.Duration) (string, func()) {
 	return fmt.Sprintf("the wall clock of %s is off by %s", w.name, by), nil
 }
 
-// serverClock steps the clock of Redis, on or back by little.
+// serverClock steps the clock of Redis forward, or back by little.
 func serverClock(f *fleet, _ time.Duration) (string, func()) {
 	return f.stepClock(10*time.Minute, time.Second, 300*time.Millisecond, -300*time.Millisecond, -time.Second)
 }
 
-// serverBack steps the clock of Redis back by much more than anything that is stored may lie ahead.
+// serverBack steps the clock of Redis back, by much more than any stored date may lie ahead.
 func serverBack(f *fleet, _ time.Duration) (string, func()) {
 	return f.stepClock(-10*time.Second, -time.Minute, -time.Hour)
 }
@@ -84,8 +84,8 @@ func (f *fleet) stepClock(by ...time.Duration) (string, func()) {
 	return fmt.Sprintf("the wall clock of Redis steps by %v", step), nil
 }
 
-// steppedLately reports whether it is too soon for another step of Redis's clock: one there and
-// back between two looks at it is not seen.
+// steppedLately reports whether it is too soon for another step of Redis's clock. A step there and
+// back between two looks is not noticed.
 func (f *fleet) steppedLately() bool { return f.stepped != 0 && stamp()-f.stepped < 3*f.timing.Lapse }
 
 func add(f *fleet, _ time.Duration) (string, func()) {
@@ -104,7 +104,7 @@ func stop(f *fleet, _ time.Duration) (string, func()) {
 	return "stop " + w.name, nil
 }
 
-// term asks a worker to end. One that may die by itself just now sends the signal itself.
+// term asks a worker to end. A worker that may die by itself at that time sends the signal itself.
 func (f *fleet) term(w *worker) {
 	if w.leaving = true; w.doomed {
 		f.order(w, "term")
@@ -113,7 +113,7 @@ func (f *fleet) term(w *worker) {
 	}
 }
 
-// up answers whether the process answers to signals by now: before that they would kill it.
+// up reports whether the process handles signals by now: before that they would kill it.
 func (w *worker) up() bool {
 	return slices.ContainsFunc(w.Lines(), func(line string) bool { return strings.Contains(line, " joined ") })
 }
@@ -133,7 +133,7 @@ func drain(f *fleet, _ time.Duration) (string, func()) {
 	return "drain " + w.name, nil
 }
 
-// reopen has a worker leave one of its queues for a time.
+// reopen makes a worker leave one of its queues for a time.
 func reopen(f *fleet, lasts time.Duration) (string, func()) {
 	w := f.some(func(w *worker) bool { return active(w) && w.up() })
 	if w == nil {
@@ -144,7 +144,8 @@ func reopen(f *fleet, lasts time.Duration) (string, func()) {
 	return fmt.Sprintf("%s leaves %s", w.name, queue), nil
 }
 
-// breakFeed ends a handler in one way or another, not often: the delay of a task doubles each time.
+// breakFeed ends a handler in one way or another. It does so rarely, because the delay of a task
+// doubles each time.
 func breakFeed(f *fleet, _ time.Duration) (string, func()) {
 	w, at := f.some(active), f.random.IntN(len(f.tasks))
 	task, how := f.tasks[at], endings[f.random.IntN(len(endings))]
@@ -160,7 +161,7 @@ func breakFeed(f *fleet, _ time.Duration) (string, func()) {
 	return fmt.Sprintf("the feed of %s ends, if %s holds it: %s", task, w.name, how), nil
 }
 
-// change asks for other tasks, or for some of before, or twice for what is there.
+// change asks for other tasks, for some earlier ones again, or twice for the present ones.
 func change(f *fleet, _ time.Duration) (string, func()) {
 	for range 1 + f.random.IntN(3) {
 		i := f.random.IntN(len(f.tasks))
@@ -180,7 +181,7 @@ func change(f *fleet, _ time.Duration) (string, func()) {
 	if f.paused {
 		return "change what is to be held, later", nil
 	}
-	err := f.reconcile(f.timing.Lapse / 2) // else it is tried again
+	err := f.reconcile(f.timing.Lapse / 2) // if it fails, it is tried again
 	if f.random.IntN(2) == 0 && err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), f.timing.Lapse/2)
 		defer cancel()
@@ -190,7 +191,7 @@ func change(f *fleet, _ time.Duration) (string, func()) {
 	return "change what is to be held", nil
 }
 
-// again cancels a task and adds it again at once: it must not be started before its holder has
+// again cancels a task and adds it again at once. It must not be started before its holder has
 // stopped.
 func again(f *fleet, _ time.Duration) (string, func()) {
 	if f.paused {
@@ -209,7 +210,7 @@ func again(f *fleet, _ time.Duration) (string, func()) {
 	return fmt.Sprintf("cancel %s, and add it again: %v", task, f.mesh.Enqueue(ctx, f.queueOf(task), []byte(task))), nil
 }
 
-// failByHand has a worker failed from outside.
+// failByHand makes an operator fail a worker.
 func failByHand(f *fleet, _ time.Duration) (string, func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), f.timing.Lapse/2)
 	defer cancel()

@@ -12,15 +12,15 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// The demotion is a planned one, which loses nothing: writes stand still until the replica has all
-// that was answered, and from then on the old primary refuses them. So Strict holds are as
+// The demotion is a planned one, which loses nothing. Writes stand still until the replica has all
+// that was confirmed, and from then on the old primary refuses them. So Strict holds are as
 // exclusive as before: the last beat that the old primary accepted was executed before anything
 // that the new one executes, and its end came with it. Where the clocks of both differ, each judge
 // finds another server than before, and waits for a lapse of its own time.
 //
-// What is not promised is not asked for: replication that loses writes, a primary that goes on
-// serving beside the new one, and Fast takeover, whose connections for presence no replica knows
-// of.
+// The test does not ask for what is not promised: replication that loses writes, a primary that
+// goes on serving beside the new one, and Fast takeover, whose connections for presence no replica
+// knows of.
 
 // follow starts the second server, as a replica of the first. Its wall clock is its own.
 func (f *fleet) follow(library string) {
@@ -47,7 +47,7 @@ func demote(f *fleet, _ time.Duration) (string, func()) {
 		f.stepped = stamp()
 	}
 	if !poll(f.timing.Lapse/2, f.follows) {
-		return "", nil // a restart is not long ago
+		return "", nil // a restart was not long ago
 	}
 	how, done := "FAILOVER", f.failover
 	if f.random.IntN(2) == 0 {
@@ -61,12 +61,12 @@ func demote(f *fleet, _ time.Duration) (string, func()) {
 		w.Redirect(f.server.Server)
 	}
 	f.beside.Redirect(f.server.Server)
-	f.beside.Cut() // what looks on needs no repair
+	f.beside.Cut() // an observer needs no repair
 	return fmt.Sprintf("demote the primary, by %s; the clock of the new one is off by %v, where that of the old one is by %v", how,
 		f.server.shift, f.spare.shift), nil
 }
 
-// follows reports whether the replica could be a primary, and could be killed then: it has stored
+// follows reports whether the replica could be a primary, and could then be killed: it has stored
 // what it was sent.
 func (f *fleet) follows() bool {
 	info := f.info(f.spare)
@@ -74,7 +74,7 @@ func (f *fleet) follows() bool {
 		strings.Contains(info, "aof_rewrite_scheduled:0") && strings.Contains(f.info(f.server), "state=online")
 }
 
-// failover has Redis do it. It gives up when the replica does not keep up.
+// failover makes Redis do it. It gives up when the replica does not keep up.
 func (f *fleet) failover() bool {
 	args := append([]any{"TO"}, hostAndPort(f.spare)...)
 	f.on(f.server, "FAILOVER", append(args, "TIMEOUT", (soon/2).Milliseconds())...)
@@ -103,14 +103,14 @@ func (f *fleet) info(s *server) string {
 	return text
 }
 
-// field is one of INFO.
+// field returns one field of INFO.
 func field(info, name string) string {
 	_, rest, _ := strings.Cut(info, "\r\n"+name+":")
 	value, _, _ := strings.Cut(rest, "\r\n")
 	return value
 }
 
-// on sends one command over a connection of its own: those before may be gone.
+// on sends one command over a connection of its own: earlier connections may be gone.
 func (f *fleet) on(s *server, command string, args ...any) any {
 	f.Helper()
 	conn, err := redis.DialURL(s.URL(), redis.DialReadTimeout(soon))

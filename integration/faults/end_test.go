@@ -13,7 +13,7 @@ import (
 	"github.com/worqr/worqr-go/internal/share"
 )
 
-// end looks whether the tasks are shared out in the end, stops all workers, and looks at what is
+// end checks whether the tasks are shared out in the end, stops all workers, and checks what is
 // left.
 func (f *fleet) end() {
 	f.Helper()
@@ -37,7 +37,7 @@ func (f *fleet) end() {
 	}
 	f.stopAll()
 	for i := 0; i < 3 && (f.registered() > 0 || !strings.Contains(f.differs(), "has in hand []")); i++ {
-		f.spawn() // who stopped may have lapsed over it: one more comes after them
+		f.spawn() // a worker that stopped may have lapsed meanwhile: one more comes after them
 		if wrong, _ := f.recover(); wrong != "" {
 			f.Errorf("%s\nafter all workers: %s", f.history(), wrong)
 			return
@@ -73,7 +73,7 @@ func (f *fleet) stopAll() {
 	f.await("all workers have ended", func() bool { f.buryEnded(); return len(f.workers) == 0 })
 }
 
-// moves is how many tasks of a queue had to move for even shares.
+// moves returns how many tasks of a queue had to move for even shares.
 func (f *fleet) moves(queue string) int {
 	var members []share.Member
 	for _, w := range f.workers {
@@ -94,7 +94,8 @@ func (f *fleet) moves(queue string) int {
 	return share.Moves(parts)
 }
 
-// leftOver are the keys that stay for good, but for the list of queues and what the mesh agreed on.
+// leftOver returns the keys that stay for good, except the list of queues and what the mesh agreed
+// on.
 func (f *fleet) leftOver() []string {
 	f.Helper()
 	var bad []string
@@ -110,7 +111,7 @@ func (f *fleet) leftOver() []string {
 		}
 		for _, key := range keys {
 			if !strings.HasPrefix(key, mesh) && !strings.HasPrefix(key, f.namespace+":{") {
-				continue // a server that was killed may have had another's port for a moment
+				continue // another server may have had the port of a killed one for a moment
 			}
 			left, err := redis.Int(f.do("PTTL", key), nil)
 			if err != nil {

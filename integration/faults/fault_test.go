@@ -13,8 +13,9 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// kind is a kind of fault. Its function brings it over the mesh, and says what it did and what ends
-// it: nil for what ends of itself, or never. It answers "" when there is nobody to strike.
+// kind is a kind of fault. Its function brings the fault upon the mesh. It returns what it did, and
+// a function that ends the fault: nil if it ends by itself, or never. It returns "" when there is
+// no worker to strike.
 type kind struct {
 	name   string
 	weight int
@@ -51,7 +52,7 @@ var kinds = []kind{
 	{"fail", 2, failByHand},
 }
 
-// chosen are the kinds that WORQR_FAULT_KINDS leaves.
+// chosen returns the kinds that WORQR_FAULT_KINDS leaves.
 func chosen() []kind {
 	names := os.Getenv("WORQR_FAULT_KINDS")
 	if names == "" {
@@ -94,7 +95,7 @@ func kill(f *fleet, _ time.Duration) (string, func()) {
 }
 
 func freeze(f *fleet, _ time.Duration) (string, func()) {
-	w := f.some(func(w *worker) bool { return active(w) && !w.doomed }) // it does not end just now
+	w := f.some(func(w *worker) bool { return active(w) && !w.doomed }) // it is not about to end
 	if w == nil {
 		return "", nil
 	}
@@ -103,8 +104,8 @@ func freeze(f *fleet, _ time.Duration) (string, func()) {
 	return "freeze " + w.name, func() { f.thaw(w) }
 }
 
-// flap has a worker stand still for longer than its lapse, run for less, and so on, as the host of
-// one does that swaps.
+// flap makes a worker stand still for longer than its lapse, run for less, and so on, like a worker
+// on a host that swaps.
 func flap(f *fleet, _ time.Duration) (string, func()) {
 	able := func(w *worker) bool { return active(w) && !w.doomed }
 	w, times := f.some(able), 2+f.random.IntN(3)
@@ -129,7 +130,7 @@ func flap(f *fleet, _ time.Duration) (string, func()) {
 	return fmt.Sprintf("%s stands still %d times", w.name, times), nil
 }
 
-// thaw lets a worker go on, if it stands still.
+// thaw lets a worker continue, if it stands still.
 func (f *fleet) thaw(w *worker) {
 	if alive(w) && standsStill(w.Pid()) { // so it does not end meanwhile, and the id is its own; it may stop again at once
 		if err := syscall.Kill(w.Pid(), syscall.SIGCONT); err != nil {
@@ -139,14 +140,14 @@ func (f *fleet) thaw(w *worker) {
 	w.frozen = false
 }
 
-// standsStill answers whether a process is stopped. One that has ended is not.
+// standsStill reports whether a process is stopped. A process that has ended is not.
 func standsStill(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, state, ok := strings.Cut(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " ")
 	return err == nil && ok && strings.HasPrefix(state, "T")
 }
 
-// point has a worker freeze or die at a certain place, if it comes there in this run.
+// point makes a worker freeze or die at a certain place, if it gets there in this run.
 func point(f *fleet, _ time.Duration) (string, func()) {
 	w := f.some(active)
 	if w == nil {
@@ -179,7 +180,7 @@ func refuse(f *fleet, _ time.Duration) (string, func()) {
 	return "refuse connections of " + w.name, func() { w.way.Refuse(false) }
 }
 
-// trouble brings trouble over one class of connections of a worker.
+// trouble makes trouble for one class of connections of a worker.
 func (f *fleet) trouble(what string, of class, tr trouble) (string, func()) {
 	w := f.some(alive)
 	if w == nil {
@@ -194,31 +195,31 @@ func (f *fleet) trouble(what string, of class, tr trouble) (string, func()) {
 
 func (f *fleet) class() class { return []class{beats, beats, data, data, notes}[f.random.IntN(5)] }
 
-// silence has commands wait; they go on afterwards.
+// silence makes commands wait; they go on afterwards.
 func silence(f *fleet, _ time.Duration) (string, func()) {
 	return f.trouble("commands wait: ", f.class(), trouble{gate: make(chan struct{})})
 }
 
-// mute has commands done and not answered; the connection stays so for ever.
+// mute lets commands run without a reply; the connection stays so for ever.
 func mute(f *fleet, _ time.Duration) (string, func()) {
 	return f.trouble("no answers: ", f.class(), trouble{action: redistest.DropReply})
 }
 
-// keep has commands lie in the buffers of a dead connection, to come late, if ever.
+// keep makes commands stay in the buffers of a dead connection, to come late, if ever.
 func keep(f *fleet, _ time.Duration) (string, func()) {
 	what, heal := f.trouble("commands come late: ", f.class(), trouble{action: redistest.Hold})
 	f.releaseLater()
 	return what, heal
 }
 
-// double has commands come again, much later.
+// double makes commands come again, much later.
 func double(f *fleet, _ time.Duration) (string, func()) {
 	what, heal := f.trouble("commands come twice: ", data, trouble{action: redistest.Duplicate, share: 0.3})
 	f.releaseLater()
 	return what, heal
 }
 
-// releaseLater lets what was kept go at some time.
+// releaseLater releases what was kept at some time.
 func (f *fleet) releaseLater() {
 	f.later(stamp()+f.upTo(4*f.timing.Lapse), func() {
 		for _, w := range f.ways {
@@ -229,7 +230,7 @@ func (f *fleet) releaseLater() {
 	})
 }
 
-// tear has connections end before or after some commands.
+// tear makes connections end before or after some commands.
 func tear(f *fleet, _ time.Duration) (string, func()) {
 	action := []redistest.Action{redistest.CutBefore, redistest.CutAfter}[f.random.IntN(2)]
 	return f.trouble("connections tear: ", []class{beats, data}[f.random.IntN(2)], trouble{action: action, share: 0.2})

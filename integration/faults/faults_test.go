@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// runsOfAMesh is after how many runs it is replaced by another one.
+// runsOfAMesh is the number of runs after which a mesh is replaced by another one.
 const runsOfAMesh = 25
 
-// TestFaults is described in doc.go.
+// TestFaults runs what doc.go describes.
 func TestFaults(t *testing.T) {
 	runs, seed := number("WORQR_FAULT_RUNS", 0), uint64(number("WORQR_FAULT_SEED", 0))
 	if seed == 0 {
@@ -29,7 +29,7 @@ func TestFaults(t *testing.T) {
 	faults(t, 30, seed)
 }
 
-// tally is what all runs came to.
+// tally is the sum of all runs.
 type tally struct {
 	mu                     sync.Mutex
 	began                  time.Duration
@@ -39,7 +39,7 @@ type tally struct {
 	least                  float64 // between a deadline and the next begin, as a part of the margin
 	any                    bool
 	heals, slowest         time.Duration
-	struck                 map[string]int // how often each kind of fault did
+	struck                 map[string]int // how often each kind of fault struck
 }
 
 func faults(t *testing.T, runs int, seed uint64) {
@@ -78,7 +78,7 @@ func faults(t *testing.T, runs int, seed uint64) {
 	}
 }
 
-// live is the life of one mesh: that many runs.
+// live runs one mesh for that many runs.
 func (f *fleet) live(runs int, all *tally) {
 	f.Helper()
 	if wrong, _ := f.recover(); wrong != "" {
@@ -127,7 +127,7 @@ func (a *tally) add(f *fleet, r result, took time.Duration) {
 	a.slowest = max(a.slowest, took)
 }
 
-// enough tells that there is no use in going on.
+// enough reports whether there is no use in going on.
 func (a *tally) enough() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -24,12 +24,12 @@ const (
 	leastWorkers, mostWorkers = 2, 4
 	leastTasks, mostTasks     = 6, 20
 
-	// soon is how long a test waits for a fact. What is tested is the fact, not the time.
+	// soon is how long a test waits for a fact. The fact is tested, not the time.
 	soon = 45 * time.Second
 )
 
-// fleet is one mesh with its faults: a server and a witness of its own, workers in processes, tasks
-// that they hold.
+// fleet is one mesh with its faults: a server and a witness of its own, workers in processes, and
+// the tasks that they hold.
 type fleet struct {
 	testing.TB
 	name, namespace     string
@@ -46,28 +46,28 @@ type fleet struct {
 	ways                [mostWorkers]*way
 	judge               judge
 
-	workers []*worker // that live
-	born    []*worker // ever
-	tasks   []string  // that are to be held
-	removed []string  // that were cancelled, and may be added again
+	workers []*worker // the living ones
+	born    []*worker // all there ever were
+	tasks   []string  // the tasks that are wanted
+	removed []string  // cancelled tasks, which may be added again
 	queues  []string
-	broken  map[string]int // how often a feed did
-	struck  map[string]int // how often a kind of fault did, in the present run
+	broken  map[string]int // how often a feed broke
+	struck  map[string]int // how often a kind of fault struck in the present run
 	pending bool           // they were changed, and the mesh does not know it yet
 	made    int            // tasks ever
-	paused  bool           // the server answers nothing
+	paused  bool           // the server does not reply
 	killed  bool
-	stepped time.Duration // when the clock did
-	heldUp  time.Duration // until when the server answers nothing
+	stepped time.Duration // when the clock stepped
+	heldUp  time.Duration // until when the server does not reply
 
-	run, over int           // the present one, and the last that all were told is over
+	run, over int           // the present one, and the last that all workers know to be over
 	began     time.Duration // of the present run
 	past      []event       // of the present run
 	soons     []soonEvent   // what is still to happen in it
 	wrong     []string      // what was found in it
 	syncs     int
 
-	overlaps, faults int // that the witness has told of
+	overlaps, faults int // that the witness has reported
 }
 
 // worker is one worker process.
@@ -79,7 +79,7 @@ type worker struct {
 	capacity int
 	frozen   bool
 	leaving  bool
-	doomed   bool // it was told to die somewhere
+	doomed   bool // it was ordered to die somewhere
 }
 
 func newFleet(t testing.TB, name string, seed uint64, liar bool) *fleet {
@@ -139,14 +139,14 @@ func newFleet(t testing.TB, name string, seed uint64, liar bool) *fleet {
 	return f
 }
 
-// make adds a task to those that are to be held.
+// make adds a task to those that are wanted.
 func (f *fleet) make() {
 	f.made++
 	f.tasks = append(f.tasks, fmt.Sprintf("t%d", f.made))
 	f.pending = true
 }
 
-// spawn starts a worker, if there is a way that is free.
+// spawn starts a worker, if a way is free.
 func (f *fleet) spawn() *worker {
 	f.Helper()
 	free := slices.IndexFunc(f.ways[:], func(way *way) bool {
@@ -176,19 +176,20 @@ func (f *fleet) spawn() *worker {
 	return w
 }
 
-// order tells a worker something, unless it dies as it was told to.
+// order sends an order to a worker. It is no failure if the worker dies because of an earlier
+// order.
 func (f *fleet) order(w *worker, what string) {
 	if _, err := io.WriteString(w.Stdin, what+"\n"); err != nil && !w.doomed {
 		f.Fatalf("order %q to %s: %v", what, w.name, err)
 	}
 }
 
-// bury takes a worker whose process has ended out of those that live.
+// bury removes a worker whose process has ended from those that live.
 func (f *fleet) bury(w *worker) {
 	f.workers = slices.DeleteFunc(f.workers, func(other *worker) bool { return other == w })
 }
 
-// ended answers whether the process has.
+// ended reports whether the process has ended.
 func (w *worker) ended() bool {
 	select {
 	case <-w.Exited():
@@ -198,7 +199,7 @@ func (w *worker) ended() bool {
 	}
 }
 
-// reconcile makes the mesh know which tasks are to be held. Redis may not answer now: it is tried
+// reconcile makes the mesh know which tasks are wanted. If Redis does not reply now, it tries
 // again.
 func (f *fleet) reconcile(limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -222,10 +223,10 @@ func (f *fleet) reconcile(limit time.Duration) error {
 
 func (f *fleet) queueOf(task string) string { return f.queues[numberOf(task)%len(f.queues)] }
 
-// rate is a limit of starts per second, or none.
+// rate returns a limit of starts per second, or none.
 func (f *fleet) rate() float64 { return []float64{0, 0, 20, 100}[f.random.IntN(4)] }
 
-// some gives one of the living workers that are so, at random.
+// some returns one of the living workers for which are is true, at random.
 func (f *fleet) some(are func(*worker) bool) *worker {
 	var list []*worker
 	for _, w := range f.workers {

@@ -32,8 +32,8 @@ func poll(limit time.Duration, cond func() bool) bool {
 	}
 }
 
-// recover waits until every task is held by exactly one worker, and Redis knows the same. It
-// answers what is not so in the end, "" when all is well.
+// recover waits until every task is held by exactly one worker, and Redis agrees. It returns what
+// is wrong in the end, or "" when all is well.
 func (f *fleet) recover() (wrong string, took time.Duration) {
 	f.Helper()
 	since := stamp()
@@ -54,8 +54,8 @@ func (f *fleet) recover() (wrong string, took time.Duration) {
 	return wrong, stamp() - since
 }
 
-// unhealed answers what is not well by the records of those that live: held are the tasks that were
-// claimed since, and claimed lately.
+// unhealed returns what is wrong by the records of the living workers: a task is held if it was
+// claimed since then, and lately.
 func (f *fleet) unhealed(since time.Duration) string {
 	lately := max(since, stamp()-20*claims)
 	by := map[string][]string{}
@@ -85,14 +85,14 @@ func (f *fleet) unhealed(since time.Duration) string {
 	return ""
 }
 
-// suspect tells of a task whose workers died so often that it waits for long. That is as it should
-// be.
+// suspect reports whether the workers of a task died so often that the task waits for long. That is
+// as it should be.
 func (f *fleet) suspect(task string) bool {
 	at, err := f.mesh.Locate(f.Context(), f.queueOf(task), []byte(task))
 	return err == nil && at.State == "suspect" && at.Deaths > 2
 }
 
-// differs answers what Redis knows otherwise.
+// differs returns where Redis disagrees.
 func (f *fleet) differs() string {
 	f.Helper()
 	var held []string
@@ -121,7 +121,8 @@ func (f *fleet) differs() string {
 	return ""
 }
 
-// renew takes out what workers have died with: after the third death it would wait for minutes.
+// renew replaces the tasks that workers have died with by new ones: after the third death a task
+// would wait for minutes.
 func (f *fleet) renew() {
 	for i, task := range f.tasks {
 		at, err := f.mesh.Locate(f.Context(), f.queueOf(task), []byte(task))
@@ -135,7 +136,7 @@ func (f *fleet) renew() {
 	}
 }
 
-// sync waits until the witness has heard what the living have said.
+// sync waits until the witness has received what the living workers have stated.
 func (f *fleet) sync() {
 	f.Helper()
 	f.syncs++
@@ -147,7 +148,7 @@ func (f *fleet) sync() {
 	}
 }
 
-// check judges the run: by the witness, and by the records.
+// check judges the run by the witness and by the records.
 func (f *fleet) check(lost string) result {
 	f.Helper()
 	f.sync()
@@ -171,7 +172,7 @@ func (f *fleet) check(lost string) result {
 		}
 		out.wrong = append(out.wrong, found.what)
 	}
-	out.overlaps = max(out.overlaps, seen) // both may tell of the same
+	out.overlaps = max(out.overlaps, seen) // both may report the same one
 	if lost != "" {
 		out.lost = 1
 		out.wrong = append(out.wrong, fmt.Sprintf("lost: after %v %s", soon, lost))
@@ -183,13 +184,13 @@ func (f *fleet) check(lost string) result {
 	return out
 }
 
-// result is what one run came to.
+// result is the result of one run.
 type result struct {
 	overlaps, lost int
 	wrong          []string
 }
 
-// fail notes that something is wrong with this run.
+// fail records that something is wrong with this run.
 func (f *fleet) fail(format string, args ...any) {
 	f.wrong = append(f.wrong, fmt.Sprintf(format, args...))
 }

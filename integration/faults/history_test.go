@@ -19,13 +19,13 @@ type event struct {
 	who, what string
 }
 
-// note writes down what the test did.
+// note records what the test did.
 func (f *fleet) note(format string, args ...any) {
 	f.past = append(f.past, event{stamp(), "", fmt.Sprintf(format, args...)})
 }
 
-// history is all that happened in the present run: the faults, what the workers told, and the
-// holds.
+// history returns all that happened in the present run: the faults, the reports of the workers, and
+// the holds.
 func (f *fleet) history() string {
 	list := slices.Clone(f.past)
 	for _, w := range f.born {
@@ -51,7 +51,7 @@ func (f *fleet) history() string {
 	return b.String()
 }
 
-// holds are all holds so far.
+// holds returns all holds so far.
 func (f *fleet) holds() []hold {
 	var list []hold
 	for _, w := range f.born {

@@ -21,7 +21,7 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// setup says what a worker process is. It travels as JSON.
+// setup describes a worker process. It is passed as JSON.
 type setup struct {
 	URL, Namespace, Name string
 	Witness, Records     string // an address, a file
@@ -39,7 +39,7 @@ type timing struct{ Beat, Lapse, Sweep, Settle time.Duration }
 
 const (
 	claims    = 5 * time.Millisecond   // between two claims of a holder
-	told      = 20 * time.Millisecond  // between two that the witness hears
+	told      = 20 * time.Millisecond  // between two that are stated to the witness
 	writes    = 200 * time.Millisecond // between two checkpoints
 	mostSlack = 30                     // milliseconds that a handler needs to close what it holds
 )
@@ -52,9 +52,9 @@ var (
 	errBroken = errors.New("the feed broke")
 )
 
-// holder is a worker process: it holds what it is given, and claims it outside for as long as it
-// may. What happens to it is told on stdout, a line each that begins with a stamp. Orders come on
-// stdin.
+// holder is a worker process. It holds what it is given, and claims it outside for as long as it
+// may. It prints what happens to it on stdout, on one line each, which begins with a stamp. Orders
+// come on stdin.
 type holder struct {
 	setup   setup
 	teller  *witness.Teller
@@ -62,7 +62,7 @@ type holder struct {
 	skew    *skew
 	worker  *worqr.Worker
 
-	armed atomic.Value // string: where it is to freeze or die, and which of both
+	armed atomic.Value // string: where it is to freeze or die, and which of the two
 
 	mu   sync.Mutex
 	held map[*record]*worqr.Process
@@ -82,7 +82,7 @@ func beHolder(args []string) {
 	must(err)
 	h.teller, err = witness.Dial(context.Background(), h.setup.Witness, h.setup.Name)
 	must(err)
-	go h.claim() // ends with the process, as does the next
+	go h.claim() // ends with the process, as the next one does
 	go h.orders()
 	m, err := worqr.Open(ctx, h.setup.URL, worqr.Config{Namespace: h.setup.Namespace, WaitForRedis: true})
 	if ctx.Err() == nil {
@@ -107,9 +107,9 @@ func must(err error) {
 	}
 }
 
-// say writes a line in one piece, at once.
+// say prints a line in one piece, at once.
 func (h *holder) say(format string, args ...any) {
-	_, _ = os.Stdout.WriteString(fmt.Sprintf("%d ", stamp()) + strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ") + "\n") // nobody is left to tell
+	_, _ = os.Stdout.WriteString(fmt.Sprintf("%d ", stamp()) + strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ") + "\n") // nobody is left to receive an error
 }
 
 func (h *holder) config() worqr.WorkerConfig {
@@ -198,7 +198,7 @@ func (h *holder) hold(ctx context.Context, p *worqr.Process) error {
 	return h.leave(ctx, p, r, cause)
 }
 
-// work writes a checkpoint now and then until the feed ends, and answers the last.
+// work writes a checkpoint now and then until the feed ends, and returns the last.
 func (h *holder) work(feed context.Context, p *worqr.Process, r *record, saved int64) int64 {
 	tick := time.NewTicker(writes)
 	defer tick.Stop()
@@ -224,14 +224,14 @@ func (h *holder) slack(cause error) {
 	switch {
 	case h.setup.Liar:
 		<-time.After(h.setup.Timing.Lapse * 2)
-	case rand.IntN(20) == 0: // one that takes its time, and acts no more
+	case rand.IntN(20) == 0: // one that takes long, and acts no more
 		<-time.After(time.Duration(rand.Int64N(int64(3 * h.setup.Timing.Lapse))))
 	case errors.Is(cause, worqr.ErrHandover), errors.Is(cause, worqr.ErrStopping), errors.Is(cause, worqr.ErrCanceled):
 		<-time.After(time.Duration(rand.IntN(mostSlack)) * time.Millisecond)
 	}
 }
 
-// claim says of all that is held, again and again, that it is.
+// claim states for all that is held, again and again, that it is held.
 func (h *holder) claim() {
 	for range time.Tick(claims) {
 		h.mu.Lock()
@@ -242,10 +242,10 @@ func (h *holder) claim() {
 	}
 }
 
-// claimed is one claim, if it is true: of the instant before Valid was asked.
+// claimed makes one claim, if it is true: for the instant before Valid was called.
 func (h *holder) claimed(r *record, p *worqr.Process) bool {
 	deadline, at := stampOf(p.Deadline()), stamp()
-	if int64(deadline) > r.deadline.Load() { // also of one that is being ended: it moves on while the worker lives
+	if int64(deadline) > r.deadline.Load() { // also of one that is being ended: the deadline moves on while the worker lives
 		r.deadline.Store(int64(deadline))
 	}
 	if !p.Valid() && !h.setup.Liar {

@@ -11,7 +11,7 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// judge reads the holds of a task one after the other, and finds what must not be. It reports each
+// judge reads the holds of a task one after the other, and finds violations. It reports each
 // finding once.
 type judge struct {
 	takeover worqr.Takeover
@@ -24,7 +24,7 @@ type judge struct {
 	any           bool
 }
 
-// finding is what must not be.
+// finding is a violation.
 type finding struct {
 	overlap bool
 	task    int
@@ -59,7 +59,7 @@ func (j *judge) pair(old, next hold) (found []finding) {
 		found = append(found, finding{overlap, next.task, fmt.Sprintf("t%d: ", next.task) + fmt.Sprintf(format, args...) +
 			fmt.Sprintf("\n\t%s\n\t%s", old, next)})
 	}
-	left := old.end != 0 && old.cause != "lapsed" && old.cause != "fenced" && old.cause != "gone" // of itself
+	left := old.end != 0 && old.cause != "lapsed" && old.cause != "fenced" && old.cause != "gone" // by itself
 	given := next.why != "death" && next.before == old.token
 	after := next.start - old.deadline
 	switch {
@@ -78,7 +78,7 @@ func (j *judge) pair(old, next hold) (found []finding) {
 	case given && left && old.end <= next.start:
 		j.planned++
 	case left && (old.end <= next.start || after >= j.margin/2):
-		// it had stopped, or had had to before the next began
+		// it had stopped, or had to stop, before the next began
 	case j.takeover == worqr.Fast && (next.why == "death" || old.end != 0 && old.end <= next.start):
 		j.lapses++ // also the end of its connection ends a hold: no more is asked than that no two claim
 	case after < j.margin/2:
@@ -92,9 +92,9 @@ func (j *judge) pair(old, next hold) (found []finding) {
 			j.any, j.least = true, after
 		}
 	}
-	// A checkpoint is written with the next beat, if there is one; and before the task is given
-	// away. It goes with the task when that is cancelled, and added again: then the next hold is a
-	// first one, or came after one that never began.
+	// A checkpoint is written with the next beat, if there is one, and before the task is given
+	// away. When a task is cancelled and added again, its checkpoint goes with it: then the next
+	// hold is a first one, or came after one that never began.
 	if next.before == old.token && (next.from < old.from || given && left && !old.excused && next.from < old.acked) {
 		find(false, "it came with checkpoint %d", next.from)
 	}
@@ -110,7 +110,7 @@ func (h hold) String() string {
 		h.process, h.token, cmp.Or(h.why, "first"), h.before, h.from, ms(h.start), ms(h.claim), ms(h.deadline), end, h.acked)
 }
 
-// ms shows a stamp.
+// ms formats a stamp.
 func ms(at time.Duration) string {
 	return fmt.Sprintf("%.3f", float64(at%(1000*time.Second))/float64(time.Millisecond))
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A worker that goes on after its context has ended is found out: by the witness, and by the
+// A worker that goes on after its context has ended is found out, by the witness and by the
 // records.
 func TestALiarIsFoundOut(t *testing.T) {
 	f := newFleet(t, "liars", 1, true)
@@ -48,8 +48,7 @@ func TestALiarIsFoundOut(t *testing.T) {
 	}
 }
 
-// What the judge says of two holds that follow each other, one of w1 from 1 s until 2 s and one of
-// w2.
+// The judge compares two holds that follow each other, one of w1 from 1 s until 2 s and one of w2.
 func TestTheJudge(t *testing.T) {
 	const s, ms = time.Second, time.Millisecond
 	old := hold{worker: "w1", task: 1, token: 10, start: s, claim: 2 * s, deadline: 2100 * ms, from: 3, acked: 5}

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	redistest.RegisterChild("holder", beHolder)
-	// Meshes wait far more than they compute. -parallel on the command line still counts: it is
+	// Meshes wait far more than they compute. A -parallel on the command line still counts: it is
 	// parsed later.
 	if err := flag.Set("test.parallel", strconv.Itoa(number("WORQR_FAULT_MESHES", 6))); err != nil {
 		panic(err)

@@ -20,7 +20,7 @@ func (h *holder) orders() {
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		verb, arg, _ := strings.Cut(in.Text(), " ")
 		switch verb {
-		case "sync": // the witness has heard all that was said until now
+		case "sync": // the witness has received all that was stated until now
 			must(h.teller.Sync(context.Background()))
 			fmt.Println("synced " + arg)
 		case "clock":
@@ -38,7 +38,7 @@ func (h *holder) orders() {
 			h.mu.Unlock()
 		case "at":
 			h.armed.Store(arg)
-		case "over": // the run: from now on it passes everywhere
+		case "over": // the run is over: from now on it passes everywhere
 			h.armed.Store("")
 			run, err := strconv.ParseInt(arg, 10, 64)
 			must(err)
@@ -56,14 +56,14 @@ func (h *holder) orders() {
 	}
 }
 
-// numberOf is the number of a task, which is "t" and that.
+// numberOf returns the number of a task. The task is "t" and its number.
 func numberOf(task string) int {
 	n, err := strconv.Atoi(strings.TrimPrefix(task, "t"))
 	must(err)
 	return n
 }
 
-// index is where word stands in list, or else the last.
+// index returns where word stands in list, or else the last index.
 func index(list []string, word string) int {
 	for i, w := range list {
 		if w == word {
@@ -73,7 +73,7 @@ func index(list []string, word string) int {
 	return len(list) - 1
 }
 
-// whichOf is where the cause stands in causes.
+// whichOf returns where the cause stands in causes.
 func whichOf(cause error) int {
 	for i, err := range ofCause {
 		if i > 0 && errors.Is(cause, err) {
@@ -99,7 +99,7 @@ func (h *holder) reopen(queue string, pause time.Duration) {
 	}
 }
 
-// leave settles what was not held until the end of its context, in the way that was ordered.
+// leave settles, in the way that was ordered, what was not held until the end of its context.
 func (h *holder) leave(ctx context.Context, p *worqr.Process, r *record, cause error) error {
 	var e ending
 	if !errors.As(cause, &e) {
@@ -122,7 +122,7 @@ func (h *holder) leave(ctx context.Context, p *worqr.Process, r *record, cause e
 	return cause
 }
 
-// ending is a handler's end that was ordered.
+// ending is an ordered end of a handler.
 type ending string
 
 var endings = []ending{"error", "nil", "panic", "stop", "done", "finish"} // after the last two nobody holds the task again
@@ -131,10 +131,10 @@ func (e ending) Error() string { return "the feed broke: " + string(e) }
 
 func (e ending) Is(err error) bool { return err == errBroken }
 
-// places are where a worker may be told to freeze or to die.
+// places are where a worker may be ordered to freeze or to die.
 var places = []string{"join", "lapse", "reclaim", "take", "settle", "begin", "slack", "return"}
 
-// pass comes by a place. The hooks call it too: no lock.
+// pass is called at each place. The hooks call it too, so it takes no lock.
 func (h *holder) pass(place string) {
 	armed, _ := h.armed.Load().(string)
 	at, what, _ := strings.Cut(armed, " ")

@@ -13,23 +13,24 @@ import (
 	"unsafe"
 )
 
-// record is what one holder writes down of one hold. It lies in memory that the test shares with
-// it, so nothing of it is lost by a SIGKILL. The holder writes, the test reads at any time.
+// record is what one holder records of one hold. It lies in memory that the test shares with the
+// holder, so nothing of it is lost by a SIGKILL. The holder writes, and the test may read at any
+// time.
 type record struct {
 	begun    atomic.Bool  // all up to start is written
 	task     atomic.Int64 // its number
 	token    atomic.Int64
 	why      atomic.Int64 // an index into reasons
-	before   atomic.Int64 // the token of the hold before, as Redis tells it
+	before   atomic.Int64 // the token of the hold before, as Redis has it
 	from     atomic.Int64 // the checkpoint that it came with
 	start    atomic.Int64 // stamp: held from here on
 	claim    atomic.Int64 // stamp: the last at which it held for certain
 	deadline atomic.Int64 // stamp: until when it could have acted, had it lived; as of the last claim
 	acked    atomic.Int64 // the last checkpoint that was accepted
-	end      atomic.Int64 // stamp: the handler has stopped; 0: it has not said so
+	end      atomic.Int64 // stamp: the handler has stopped; 0: it has not recorded that
 	cause    atomic.Int64 // an index into causes, of the end
-	done     atomic.Bool  // the task was finished for good: Finish said so
-	excused  atomic.Bool  // it was told that checkpoints could not be written
+	done     atomic.Bool  // the task was finished for good: Finish returned true
+	excused  atomic.Bool  // it was informed that checkpoints could not be written
 	process  [64 - 8]byte // its id
 }
 
@@ -60,7 +61,7 @@ func mapRecords(path string) (*records, error) {
 	return &records{mem: mem, list: unsafe.Slice((*record)(unsafe.Pointer(&mem[0])), mostRecords)}, nil
 }
 
-// add gives a fresh record.
+// add returns a fresh record.
 func (r *records) add() *record {
 	n := r.next.Add(1)
 	if n >= mostRecords { // the last one is not a hold's: see heard
@@ -69,17 +70,18 @@ func (r *records) add() *record {
 	return &r.list[n-1]
 }
 
-// heard is the last run of which the process has heard that it is over.
+// heard returns the last run that the process knows to be over.
 func (r *records) heard() *atomic.Int64 { return &r.list[mostRecords-1].token }
 
-// excuse notes of all holds that their last checkpoints may be lost: the holder was told so.
+// excuse marks in all holds that their last checkpoints may be lost: the holder was informed of
+// that.
 func (r *records) excuse() {
 	for i := range min(r.next.Load(), mostRecords) {
 		r.list[i].excused.Store(true)
 	}
 }
 
-// all gives those that have begun. A process that was killed may have left gaps.
+// all returns the holds that have begun. A process that was killed may have left gaps.
 func (r *records) all(worker string) []hold {
 	var list []hold
 	for i, gap := 0, 0; i < len(r.list) && gap < 64; i++ {

@@ -14,7 +14,7 @@ type soonEvent struct {
 	do func()
 }
 
-// later has something happen at that time, in this run.
+// later schedules something for that time, in this run.
 func (f *fleet) later(at time.Duration, do func()) {
 	f.soons = append(f.soons, soonEvent{at, do})
 }
@@ -23,12 +23,12 @@ func (f *fleet) upTo(d time.Duration) time.Duration {
 	return time.Duration(f.random.Int64N(int64(d) + 1))
 }
 
-// suffer brings one to four faults over the mesh, each at a time and for a time of its own, and
+// suffer brings one to four faults upon the mesh, each at a time and for a time of its own, and
 // heals it.
 func (f *fleet) suffer() {
 	f.run++
 	f.began, f.past, f.soons = stamp(), nil, nil
-	if f.random.IntN(2) == 0 { // let nobody be in doubt any more: then a takeover is quick
+	if f.random.IntN(2) == 0 { // let nobody stay in doubt: then a takeover is quick
 		f.later(f.began+f.timing.Lapse*3/2, func() {})
 		f.pass()
 	}
@@ -58,7 +58,7 @@ func (f *fleet) suffer() {
 	f.heal()
 }
 
-// pass lets the time of all that is to happen pass.
+// pass waits until all that is scheduled has happened.
 func (f *fleet) pass() {
 	for len(f.soons) > 0 {
 		next := 0
@@ -91,7 +91,7 @@ func pick(f *fleet, of []kind) kind {
 	panic("not reached")
 }
 
-// heal ends all faults. Connections that are mute stay so until who uses them finds out.
+// heal ends all faults. Mute connections stay mute until their users find out.
 func (f *fleet) heal() {
 	f.Helper()
 	for _, w := range f.ways {
@@ -121,7 +121,7 @@ func (f *fleet) heal() {
 	f.note("healed")
 }
 
-// staying counts the workers that were not told to end.
+// staying counts the workers that were not ordered to end.
 func (f *fleet) staying() int {
 	n := 0
 	for _, w := range f.workers {
@@ -132,8 +132,8 @@ func (f *fleet) staying() int {
 	return n
 }
 
-// buryEnded takes out those that have ended, and answers how many. They were told to, or something
-// is wrong.
+// buryEnded removes the workers that have ended, and returns how many. They were ordered to end, or
+// something is wrong.
 func (f *fleet) buryEnded() int {
 	f.Helper()
 	n := 0

@@ -20,8 +20,8 @@ type server struct {
 	shift time.Duration
 }
 
-// shifted is preloaded into the server. It reads the file at each call: a server of a test has time
-// for that.
+// shifted is preloaded into the server. It reads the file at each call; a test server has time for
+// that.
 const shifted = `#define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ time_t time(time_t *t) {
 }
 `
 
-// buildClock makes the library. "" without a compiler.
+// buildClock builds the library. It returns "" without a compiler.
 func buildClock(t testing.TB) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
@@ -83,11 +83,11 @@ func buildClock(t testing.TB) string {
 	return library
 }
 
-// stored has the server keep all that it has answered, over a kill: it is written before the answer
-// is. A replica gets all at once.
+// stored makes the server keep all that it has confirmed when it is killed: it writes before it
+// replies. A replica gets all at once.
 var stored = []string{"--appendonly", "yes", "--appendfsync", "no", "--repl-diskless-sync-delay", "0"}
 
-// newServer starts one with the library that buildClock has made.
+// newServer starts a server with the library that buildClock has built.
 func newServer(t testing.TB, library string) *server {
 	t.Helper()
 	if library == "" {
@@ -105,7 +105,7 @@ func newServer(t testing.TB, library string) *server {
 	return &server{Server: redistest.OwnWithEnv(t, []string{"LD_PRELOAD=" + library, "WORQR_CLOCK_FILE=" + path}, stored...), clock: file}
 }
 
-// step moves the wall clock of the server on, or back.
+// step moves the wall clock of the server forward, or back.
 func (s *server) step(t testing.TB, by time.Duration) {
 	t.Helper()
 	s.shift += by

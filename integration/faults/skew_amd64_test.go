@@ -16,9 +16,9 @@ import (
 )
 
 // skew steps the wall clock of this process alone. Go reads its clocks from a page that the kernel
-// maps into each process, the vDSO, so no preloaded library comes between. The function there is
-// replaced by a system call and an addition; the code lies where gettimeofday was, which Go does
-// not use, behind the two numbers that are added.
+// maps into each process, the vDSO, so a preloaded library has no effect. skew replaces the
+// function there by a system call and an addition. The code lies where gettimeofday was, which Go
+// does not use, behind the two numbers that are added.
 type skew struct {
 	mem *os.File
 	at  int64 // of the numbers: seconds and nanoseconds
@@ -107,7 +107,7 @@ func newSkew() (*skew, error) {
 	return s, s.set(0)
 }
 
-// set says by how much the wall clock is off.
+// set sets by how much the wall clock is off.
 func (s *skew) set(d time.Duration) error {
 	seconds := int64(math.Floor(d.Seconds()))
 	text := binary.LittleEndian.AppendUint64(nil, uint64(seconds))

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// skew would step the wall clock of this process.
+// skew would step the wall clock of this process. It works on amd64 only.
 type skew struct{}
 
 func newSkew() (*skew, error) { return nil, errors.New("clocks are stepped on amd64 only") }

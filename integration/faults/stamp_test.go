@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// stamp reads the one clock that all processes of this machine share and nobody can set. It is the
-// witness's too.
+// stamp reads the one clock that all processes of this machine share and nobody can set. The
+// witness uses it too.
 func stamp() time.Duration {
 	const clockMonotonic = 1 // clock_gettime(2); package syscall does not name it
 	var ts syscall.Timespec
@@ -19,8 +19,8 @@ func stamp() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// stampOf is the latest stamp that is surely not after a monotonic instant: the clock is read
-// before the distance is.
+// stampOf returns the latest stamp that is certainly not after a monotonic instant: the clock is
+// read before the distance is.
 func stampOf(at time.Time) time.Duration {
 	now := stamp()
 	return now + time.Until(at)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// What a user need not have. Each use of them passes over a refusal.
+// Commands that a user need not be allowed. A refusal of one of these is tolerated.
 var tolerated = []string{
 	"INFO",   // settle then publishes each end, sweep sees no new run id, Check does not know whether keys are evicted
 	"PUBSUB", // a worker without it is neither watched nor a watcher: its queues are Strict
@@ -24,7 +24,7 @@ var (
 	unnamed  = regexp.MustCompile(`redis\.p?call\(\s*[^'\s]`) // a command that is not named where it is called
 )
 
-// scenario 111: check.lua tries every command that the scripts name or that Go sends, but for those
+// scenario 111: check.lua tries every command that the scripts name or that Go sends, except those
 // that are tolerated.
 func TestCheckTriesEveryCommand(t *testing.T) {
 	used := map[string]string{}

@@ -14,7 +14,7 @@ var (
 	number = regexp.MustCompile(`\d+[ab]?`)
 )
 
-// A test says which scenario it covers by its number, so each number stands once in
+// A test names the scenario that it covers by its number, so each number stands once in
 // docs/scenarios.md.
 func TestTestsNameScenariosThatAreListed(t *testing.T) {
 	const page = "../../docs/scenarios.md"
