@@ -90,7 +90,7 @@ func TestEveryTaskIsAccountedFor(t *testing.T) {
 	t.Logf("accepted %d = finished %d + cancelled and deleted %d", len(b.accepted), len(end.finished), len(b.accepted)-len(end.finished))
 }
 
-// books are kept by the only one who enqueues, cancels and deletes.
+// books are kept by the one client that enqueues, cancels and deletes.
 type books struct {
 	*field
 	*ledger
@@ -98,7 +98,7 @@ type books struct {
 	accepted  []string
 	cancelled map[string]bool
 	deleted   int // of accepted: so many were there at the last delete
-	removed   int // waiting ones that cancels and deletes have removed, by their answers
+	removed   int // waiting ones that cancels and deletes have removed, by their results
 	last      snapshot
 	ended     map[string]int64 // no token above this may ever be drawn for it
 	mayDrop   map[string]bool  // in hand when they were cancelled, or their queue deleted: dropped if they ever come back
@@ -147,7 +147,7 @@ func (b *books) delete(t *testing.T) {
 	}
 }
 
-// end notes that these tasks were cancelled, or deleted, before the next token is drawn.
+// end records that these tasks were cancelled, or deleted, before the next token is drawn.
 func (b *books) end(t *testing.T, tasks ...string) {
 	t.Helper()
 	token, err := redis.Int64(b.field.conn.Do("GET", b.key("token")))
@@ -161,7 +161,7 @@ func (b *books) end(t *testing.T, tasks ...string) {
 	}
 }
 
-// review looks at what ran: nothing that was cancelled or deleted was ever taken again.
+// review checks what ran: nothing that was cancelled or deleted was ever taken again.
 func (b *books) review(t *testing.T, daemons []*daemon) {
 	t.Helper()
 	for _, d := range daemons {

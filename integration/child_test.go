@@ -19,7 +19,7 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// setup says what a child process is. It travels as JSON.
+// setup describes a child process. It is passed as JSON.
 type setup struct {
 	URL        string
 	Namespaces []string
@@ -35,11 +35,11 @@ type setup struct {
 
 type timing struct{ Beat, Lapse, Margin, Sweep time.Duration }
 
-// beWorker is the child: daemons that tell on stdout, a line each, what happens to them:
+// beWorker is the child: daemons that print on stdout what happens to them, one line each:
 //
 //	joined W · lapsed W · left W · ready · reclaimed W Q n
 //	run P token stamp task · ended P stamp cause · finished P true|false error
-//	hold P token stamp   every 10 ms, by the handler report: at that instant its context had not ended
+//	hold P token stamp   every 10 ms, by the handler report: its context had not ended then
 //	freezes P            by the handler freeze: SIGSTOP follows
 //	stopped              Run has returned everywhere
 //
@@ -92,9 +92,9 @@ type child struct {
 	inHand map[string]*worqr.Process
 }
 
-// say writes a line in one piece, at once.
+// say prints a line in one piece, at once.
 func (c *child) say(format string, args ...any) {
-	_, _ = os.Stdout.WriteString(fmt.Sprintf(format, args...) + "\n") // nobody is left to tell
+	_, _ = os.Stdout.WriteString(fmt.Sprintf(format, args...) + "\n") // nobody is left to receive an error
 }
 
 func (c *child) fail(err error) {
@@ -161,8 +161,8 @@ func (c *child) handle(ctx context.Context, p *worqr.Process) error {
 	return context.Cause(ctx)
 }
 
-// report says every 10 ms that it holds. The instant is read before the context is asked: so at
-// that instant the context had not ended, however late the line is written.
+// report prints every 10 ms that it holds. The instant is read before the context is checked. So at
+// that instant the context had not ended, however late the line is printed.
 func (c *child) report(ctx context.Context, p *worqr.Process) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

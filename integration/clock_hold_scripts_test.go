@@ -18,7 +18,7 @@ func (s stepped) opens(t testing.TB, m string) {
 	s.on(t, "open", m, s.on(t, "newest")[0], "1", "0", 1, 0)
 }
 
-// holds opens a membership, adds tasks and has it take as many.
+// holds opens a membership, adds tasks and makes it take as many.
 func (s stepped) holds(t testing.TB, m string, tasks ...string) {
 	t.Helper()
 	args := []any{""}
@@ -32,7 +32,7 @@ func (s stepped) holds(t testing.TB, m string, tasks ...string) {
 	}
 }
 
-// past is what is kept of a task, in words: why, token, returns, deaths.
+// past returns what is kept of a task: why, token, returns, deaths.
 func (s stepped) past(t testing.TB, task string) []string {
 	t.Helper()
 	all, err := redis.StringMap(s.conn.Do("HGETALL", s.key("past")))
@@ -42,7 +42,7 @@ func (s stepped) past(t testing.TB, task string) []string {
 	return strings.Fields(all[fingerprint(task)])
 }
 
-// tokenOf is the token of a membership's only process.
+// tokenOf returns the token of a membership's only process.
 func (s stepped) tokenOf(t testing.TB, m string) string {
 	t.Helper()
 	list, err := redis.Strings(s.conn.Do("ZRANGE", s.key("processes:"+m), 0, 0, "WITHSCORES"))
@@ -52,7 +52,7 @@ func (s stepped) tokenOf(t testing.TB, m string) string {
 	return list[1]
 }
 
-// scenario 116: a task whose handler returned goes on when it was to, and says so.
+// scenario 116: a task whose handler returned goes on at its time, and Locate agrees.
 func TestADelayedTaskGoesOnAfterTheClockWentBack(t *testing.T) {
 	steppedBack(t, func(t *testing.T, s stepped, by time.Duration) {
 		s.holds(t, "w.1", "t1")
@@ -108,8 +108,8 @@ func TestADelayedTaskGoesOnAfterTheClockWentOnAndBack(t *testing.T) {
 	})
 }
 
-// scenario 116: a hold of a minute is older than the clock says, and so is one that was taken since
-// the step.
+// scenario 116: a hold of a minute is older than the clock shows, and so is one that was taken
+// since the step.
 func TestAHoldOfAMinuteIsInnocentAfterTheClockWentBack(t *testing.T) {
 	steppedBack(t, func(t *testing.T, s stepped, by time.Duration) {
 		s.holds(t, "w.1", "t1")

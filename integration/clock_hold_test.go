@@ -87,7 +87,8 @@ func TestHoldsGoOnAfterTheClockWentBack(t *testing.T) {
 	})
 }
 
-// enqueueAgain stores tasks of which a copy does nothing, also while the server is another one.
+// enqueueAgain stores tasks of which a second copy has no effect, also while the server is another
+// one.
 func (s *stepping) enqueueAgain(t testing.TB, tasks ...string) {
 	t.Helper()
 	for _, task := range tasks {
@@ -95,7 +96,7 @@ func (s *stepping) enqueueAgain(t testing.TB, tasks ...string) {
 	}
 }
 
-// crowd are workers of this process that hold tasks, each on a way of its own.
+// crowd are workers of this process that hold tasks, each over a proxy of its own.
 type crowd struct {
 	*stepping
 	ways  map[string]*redistest.Proxy
@@ -139,7 +140,7 @@ func (c *crowd) join(t testing.TB, name string) {
 	c.awaitMember(t, id)
 }
 
-// upstream is what stands before the colon of a task's name.
+// upstream returns the part of a task's name before the colon.
 func upstream(task []byte) string {
 	before, _, _ := strings.Cut(string(task), ":")
 	if before == string(task) {
@@ -167,14 +168,14 @@ func (c *crowd) hold(ctx context.Context, name, task string) error {
 	return context.Cause(ctx)
 }
 
-// last is when a task was last begun, 0 when it never was.
+// last returns when a task was last begun, 0 when it never was.
 func (c *crowd) last(task string) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.began[task]
 }
 
-// heldBy lists what a worker holds since before an instant.
+// heldBy returns what a worker has held since before an instant.
 func (c *crowd) heldBy(name string, at time.Duration) (list []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +187,7 @@ func (c *crowd) heldBy(name string, at time.Duration) (list []string) {
 	return list
 }
 
-// forget counts a worker no more.
+// forget stops counting a worker.
 func (c *crowd) forget(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,8 +199,8 @@ func (c *crowd) stop(name string) {
 	c.forget(name)
 }
 
-// awaitShared waits until the workers that count hold so many tasks, each as many as the others,
-// but for one.
+// awaitShared waits until the workers that count hold so many tasks, and no two differ by more than
+// one.
 func (c *crowd) awaitShared(t testing.TB, tasks int) {
 	t.Helper()
 	var counts []int

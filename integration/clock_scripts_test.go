@@ -34,7 +34,7 @@ func steppedBack(t *testing.T, test func(t *testing.T, s stepped, by time.Durati
 	}
 }
 
-// mesh and of run an operation and return its answer as text.
+// onMesh and on run an operation and return its reply as text.
 func (s stepped) onMesh(t testing.TB, name string, args ...any) []string {
 	t.Helper()
 	return texts(lua(t, name).onMesh(t, s.field, args...))
@@ -75,7 +75,7 @@ func (s stepped) set(t testing.TB, key, value string, ends time.Duration) {
 	}
 }
 
-// now is the server's clock.
+// now returns the server's clock.
 func (s stepped) now(t testing.TB) time.Time {
 	t.Helper()
 	at, err := redis.Int64s(s.conn.Do("TIME"))

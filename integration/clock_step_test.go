@@ -39,7 +39,7 @@ func newClocked(t testing.TB, library string) *clocked {
 	return &clocked{Server: redistest.OwnWithEnv(t, []string{"LD_PRELOAD=" + library, "WORQR_CLOCK_FILE=" + path}), file: file}
 }
 
-// step moves the server's wall clock on, or back.
+// step moves the server's wall clock forward, or back.
 func (c *clocked) step(t testing.TB, by time.Duration) {
 	t.Helper()
 	c.shift += by
@@ -115,7 +115,7 @@ func (s *stepping) follow(t testing.TB, heir *clocked) {
 	})
 }
 
-// back steps the clock back, and returns when it has.
+// back steps the clock back, and returns when that is done.
 func (s *stepping) back(t testing.TB) (at time.Duration) {
 	t.Helper()
 	if s.heir == nil {

@@ -18,10 +18,9 @@ import (
 
 const off = 10 * time.Minute
 
-// scenario 35: the workers' wall clocks are ten minutes off, one way and the other. What is shifted
-// here is the server's, which comes to the same: there are no other two clocks that could be
-// compared. And whatever is sent is looked at: no argument of any command tells what a client's
-// clock shows.
+// scenario 35: the workers' wall clocks are ten minutes off, in both directions. The server's clock
+// is shifted here, which has the same effect: no other two clocks could be compared. All that is
+// sent is checked too: no argument of any command carries what a client's clock shows.
 func TestAWorkersClockIsTenMinutesOff(t *testing.T) {
 	library := buildClock(t)
 	for _, shift := range []time.Duration{off, -off} {
@@ -69,7 +68,7 @@ func TestAWorkersClockIsTenMinutesOff(t *testing.T) {
 	}
 }
 
-// buildClock makes the library that shifts a server's clock.
+// buildClock builds the library that shifts a server's clock.
 func buildClock(t *testing.T) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
@@ -84,7 +83,7 @@ func buildClock(t *testing.T) string {
 }
 
 // sentClocks are the arguments of commands that lie close to what this machine's clock shows. The
-// server's is off by more: what is of its making does not.
+// server's clock is off by more, so what the server made does not.
 type sentClocks struct {
 	sweeps sweepCount
 
@@ -113,7 +112,7 @@ func watchClocks(t *testing.T, proxy *redistest.Proxy) *sentClocks {
 	return s
 }
 
-// nearNow tells whether a number is this instant, to three minutes, in some unit since the epoch.
+// nearNow reports whether a number is this instant, to three minutes, in some unit since the epoch.
 func nearNow(n float64) bool {
 	now := float64(time.Now().UnixNano())
 	for _, unit := range []time.Duration{time.Nanosecond, time.Microsecond, time.Millisecond, time.Second} {

@@ -72,15 +72,15 @@ func newFleet(t testing.TB, server *redistest.Server, workers int) *fleet {
 	return l
 }
 
-// park has a worker find the queue empty.
+// park makes a worker find the queue empty.
 func (l *fleet) park(t testing.TB, worker string) {
 	t.Helper()
 	l.numbers[worker]++
 	l.take.on(t, l.field, worker+".1", l.numbers[worker], 1, 1)
 }
 
-// enqueues stores n tasks, one by one, each found by the worker that it wakes, and answers what the
-// server says an enqueue took.
+// enqueues stores n tasks, one by one, each when the worker that it wakes is parked. It returns
+// what an enqueue took by the server's own count.
 func (l *fleet) enqueues(t testing.TB, n int) float64 {
 	t.Helper()
 	if _, err := l.conn.Do("CONFIG", "RESETSTAT"); err != nil {

@@ -15,7 +15,7 @@ import (
 // daemon is a child process with a worker in it, or several.
 type daemon struct {
 	*redistest.Child
-	seen int // runs that next has given out
+	seen int // runs that next has returned
 }
 
 // daemon starts a process of this mesh. What setup leaves open is filled: this server, this
@@ -51,7 +51,7 @@ func (d delivery) worker() string {
 	return id
 }
 
-// deliveries are all runs so far.
+// deliveries returns all runs so far.
 func (d *daemon) deliveries(t testing.TB) []delivery {
 	t.Helper()
 	var list []delivery
@@ -108,7 +108,7 @@ func nextOf(t testing.TB, daemons ...*daemon) (*daemon, delivery) {
 	return who, who.next(t)
 }
 
-// await waits for a line that begins so, among all there ever were, and gives the rest of it.
+// await waits for a line with this prefix, among all there ever were, and returns the rest of it.
 func (d *daemon) await(t testing.TB, prefix string) string {
 	t.Helper()
 	rest := ""
@@ -122,7 +122,7 @@ func (d *daemon) await(t testing.TB, prefix string) string {
 	return rest
 }
 
-// said gives the rests of all lines so far that begin so.
+// said returns the rest of each line so far that has this prefix.
 func (d *daemon) said(prefix string) []string {
 	var rests []string
 	for _, line := range d.Lines() {
@@ -133,7 +133,7 @@ func (d *daemon) said(prefix string) []string {
 	return rests
 }
 
-// joined waits for the nth join, from 1, and gives the id.
+// joined waits for the nth join, from 1, and returns the id.
 func (d *daemon) joined(t testing.TB, nth int) string {
 	t.Helper()
 	var ids []string
@@ -144,7 +144,7 @@ func (d *daemon) joined(t testing.TB, nth int) string {
 	return ids[nth-1]
 }
 
-// joinedAfter waits for the join that follows that of a worker, and gives the id.
+// joinedAfter waits for the join that follows that of a worker, and returns the id.
 func (d *daemon) joinedAfter(t testing.TB, worker string) string {
 	t.Helper()
 	next := ""
@@ -160,14 +160,14 @@ func (d *daemon) joinedAfter(t testing.TB, worker string) string {
 	return next
 }
 
-// finish orders a process to be finished and gives what Finish answered: "true <nil>" and so on.
+// finish orders a process to be finished and returns the result of Finish: "true <nil>" and so on.
 func (d *daemon) finish(t testing.TB, run delivery) string {
 	t.Helper()
 	d.Tell(t, "finish "+run.process)
 	return d.await(t, "finished "+run.process+" ")
 }
 
-// mustFinish is finish, which has to win.
+// mustFinish is finish, which has to return true.
 func (d *daemon) mustFinish(t testing.TB, run delivery) {
 	t.Helper()
 	if answer := d.finish(t, run); answer != "true <nil>" {
@@ -185,7 +185,7 @@ func (d *daemon) end(t testing.TB) {
 	}
 }
 
-// holdAll waits until the daemon has n processes in hand, and gives them by token.
+// holdAll waits until the daemon has n processes in hand, and returns them by token.
 func (d *daemon) holdAll(t testing.TB, n int) []delivery {
 	t.Helper()
 	redistest.Eventually(t, soon, fmt.Sprintf("%d tasks run", n), func() bool { return len(d.deliveries(t)) >= n })

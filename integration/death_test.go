@@ -90,7 +90,7 @@ func TestTakeWhileAReclaimerStandsStill(t *testing.T) {
 	f.awaitWaiting(t, "t2", "t1")
 }
 
-// scenario 29: the idle peer's looks are cut, so only a wake-up tells it of the task.
+// scenario 29: the idle peer's looks are cut, so it learns of the task only by a wake-up.
 func TestIdlePeersAreWokenByAReclaim(t *testing.T) {
 	t.Parallel()
 	f := newField(t)

@@ -17,7 +17,7 @@ type doubts struct {
 	last time.Duration
 }
 
-// watchDoubt counts the doubts of those who use a proxy.
+// watchDoubt counts the doubts of the clients of a proxy.
 func watchDoubt(t testing.TB, proxy *redistest.Proxy) *doubts {
 	t.Helper()
 	d := &doubts{sweep: lua(t, "sweep"), last: stamp()}
@@ -47,7 +47,7 @@ func (d *doubts) quietFor() time.Duration {
 	return stamp() - d.last
 }
 
-// quiet waits until nobody is in doubt, for so long at most.
+// quiet waits until no judge is in doubt, up to limit.
 func quiet(d *doubts, limit time.Duration) {
 	for began := stamp(); stamp()-began < limit && d.quietFor() < limit/4; {
 		pass(10 * time.Millisecond)

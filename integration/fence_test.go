@@ -84,8 +84,8 @@ func TestALaterOwnersTokenIsGreater(t *testing.T) {
 	}
 }
 
-// scenario 92, scenario 103: a finish that was sent and not answered, and its owner is fenced
-// before it is sent again. Whether it ran is not known, so it is not true; and here it did not run.
+// scenario 92, scenario 103: a finish was sent and got no reply, and its owner is fenced before it
+// is sent again. It is not known whether it ran, so Finish returns false; and here it did not run.
 func TestAFinishThatWasOvertakenByAReclaim(t *testing.T) {
 	t.Parallel()
 	f := newField(t)

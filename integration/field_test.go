@@ -14,11 +14,11 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// soon is how long a test waits for a fact. Slow machines, the race detector and neighbours are
-// allowed for: what is tested is the fact, not the time.
+// soon is how long a test waits for a fact. It allows for slow machines, the race detector and
+// neighbours: the fact is tested, not the time.
 const soon = 60 * time.Second
 
-// queue is the one that a field's daemons serve.
+// queue is the queue that a field's daemons serve.
 const queue = "q"
 
 // brisk makes tests of deaths short, and leaves a busy machine enough room not to make a live
@@ -66,7 +66,7 @@ func (f *field) enqueue(t testing.TB, tasks ...string) {
 	}
 }
 
-// named makes n names: prefix0001 and so on.
+// named returns n names: prefix0001 and so on.
 func named(prefix string, n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -75,7 +75,7 @@ func named(prefix string, n int) []string {
 	return list
 }
 
-// waiting answers the tasks of the queue, the front first.
+// waiting returns the tasks of the queue, the front first.
 func (f *field) waiting(t testing.TB) []string {
 	t.Helper()
 	tasks, err := f.mesh.Tasks(t.Context(), queue, 0, 100_000)
@@ -111,7 +111,7 @@ func short(list []string) string {
 	return fmt.Sprint(list)
 }
 
-// held answers what is in hand as "process task", the oldest take first.
+// held returns what is in hand as "process task", the oldest take first.
 func (f *field) held(t testing.TB) []string {
 	t.Helper()
 	processes, err := f.mesh.Processes(t.Context(), queue)
@@ -125,7 +125,7 @@ func (f *field) held(t testing.TB) []string {
 	return list
 }
 
-// registered answers the ids of the registered workers.
+// registered returns the ids of the registered workers.
 func (f *field) registered(t testing.TB) []string {
 	t.Helper()
 	workers, err := f.mesh.Workers(t.Context())
@@ -171,11 +171,11 @@ func (f *field) awaitRegistered(t testing.TB, n int) {
 	redistest.Eventually(t, soon, fmt.Sprintf("%d workers are registered", n), func() bool { return len(f.registered(t)) == n })
 }
 
-// key is the name of a key of the queue, meshKey of one of the mesh.
+// key returns the name of a key of the queue, meshKey that of one of the mesh.
 func (f *field) key(rest string) string     { return f.ns + ":{" + queue + "}:" + rest }
 func (f *field) meshKey(rest string) string { return "{" + f.ns + "}:" + rest }
 
-// channels is the root of the channels' names, which carry the number of the database.
+// channels returns the root of the channels' names, which carry the number of the database.
 func (f *field) channels(t testing.TB) string {
 	t.Helper()
 	u, err := url.Parse(f.server.URL())
@@ -189,7 +189,7 @@ func (f *field) channels(t testing.TB) string {
 	return f.ns + "@" + db
 }
 
-// count sends a command that answers a number.
+// count sends a command whose reply is a number.
 func (f *field) count(t testing.TB, command string, args ...any) int {
 	t.Helper()
 	n, err := redis.Int(f.conn.Do(command, args...))
@@ -199,9 +199,9 @@ func (f *field) count(t testing.TB, command string, args ...any) int {
 	return n
 }
 
-// awaitClean waits until no key is left of this namespace but those that may be, when all tasks are
-// done and all workers have left: the list of queues, the mesh, and tokens and marks that have an
-// end.
+// awaitClean waits until no key of this namespace is left except those that may stay, when all
+// tasks are done and all workers have left: the list of queues, the mesh, and tokens and marks that
+// have an end.
 func (f *field) awaitClean(t testing.TB) {
 	t.Helper()
 	var bad []string

@@ -81,7 +81,7 @@ func (z *freezer) gone(p *worqr.Process) {
 	delete(z.behind, p.ID())
 }
 
-// ripe tells whether it is the moment to freeze.
+// ripe reports whether it is the moment to freeze.
 func (z *freezer) ripe() bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -90,12 +90,13 @@ func (z *freezer) ripe() bool {
 	return ripe
 }
 
-// freeze stops the whole process, and returns when it goes on. What is taken ahead would not wait
+// freeze stops the whole process, and returns when it continues. What is taken ahead would not wait
 // until the test stops it.
 //
-// This goroutine is to be the first to go on, before the timer of the lease: so there is one thread
-// for Go, which a call that Go knows nothing of does not lose, and a goroutine that has only just
-// begun keeps. The signal comes a moment after the call; only the clock tells that it was here.
+// This goroutine has to be the first to continue, before the timer of the lease. So there is one
+// thread for Go. A call that Go knows nothing of does not lose it, and a goroutine that has only
+// just begun keeps it. The signal comes a moment after the call; only the clock shows that it was
+// here.
 func freeze(lapse time.Duration) error {
 	runtime.GOMAXPROCS(1)
 	runtime.Gosched()

@@ -26,7 +26,7 @@ const burden = "burden"
 // poison begins the tasks that end the process that holds them.
 const poison = "poison"
 
-// keeper says what a process is that holds persistent tasks. It travels as JSON.
+// keeper describes a process that holds persistent tasks. It is passed as JSON.
 type keeper struct {
 	URL, Namespace string
 	Name, Witness  string // how it calls itself to the witness, and where that is
@@ -37,8 +37,8 @@ type keeper struct {
 	Unwind         time.Duration // a handler takes up to this long to return, when its context has ended
 }
 
-// beHolder is the child: a daemon that tells the witness what it holds. On stdout it tells what
-// beWorker does, and
+// beHolder is the child: a daemon that states to the witness what it holds. On stdout it prints
+// what beWorker does, and
 //
 //	poisoned P   at once before it ends itself, with exit code 3
 func beHolder(args []string) {
@@ -83,14 +83,14 @@ func beHolder(args []string) {
 	c.say("stopped")
 }
 
-// hold holds a task, in the eyes of the witness too, until its context ends.
+// hold holds a task until its context ends, and states that to the witness.
 func (k keeper) hold(ctx context.Context, c *child, p *worqr.Process, teller *outside.Teller) error {
 	if strings.HasPrefix(string(p.Task()), poison) {
 		c.say("poisoned %s", p.ID())
 		os.Exit(3)
 	}
 	valid := p.Valid
-	if k.Takeover == worqr.Fast { // else it may say yes again after a no, which the witness does not ask for
+	if k.Takeover == worqr.Fast { // else it may be true again after false, which the witness does not allow
 		valid = func() bool { return p.Context().Err() == nil }
 	}
 	h := teller.Hold(string(p.Task()), p.Token(), string(p.Past().Why), valid)

@@ -14,7 +14,7 @@ import (
 	outside "github.com/worqr/worqr-go/internal/witness"
 )
 
-// watched is a field whose processes hold persistent tasks, and tell a witness.
+// watched is a field whose processes hold persistent tasks, watched by a witness.
 type watched struct {
 	*field
 	keeper  keeper // what a new process is
@@ -44,7 +44,7 @@ func watch(t testing.TB, f *field, k keeper) *watched {
 	return w
 }
 
-// start starts a process more, and answers its name.
+// start starts one more process, and returns its name.
 func (w *watched) start(t testing.TB) string {
 	t.Helper()
 	w.began++
@@ -58,7 +58,7 @@ func (w *watched) start(t testing.TB) string {
 	return k.Name
 }
 
-// hold starts so many processes, says what is to be held, and waits until they hold it.
+// hold starts so many processes, declares the tasks that are wanted, and waits until they are held.
 func (w *watched) hold(t testing.TB, processes, tasks int) {
 	t.Helper()
 	for range processes {
@@ -70,7 +70,7 @@ func (w *watched) hold(t testing.TB, processes, tasks int) {
 	w.awaitShared(t)
 }
 
-// desire says what is to be held.
+// desire declares the tasks that are wanted.
 func (w *watched) desire(t testing.TB) {
 	t.Helper()
 	desired := make([][]byte, len(w.tasks))
@@ -119,7 +119,7 @@ func (w *watched) awaitSpread(t testing.TB, most int) {
 	})
 }
 
-// kill ends a process by SIGKILL, answers when, and waits until the witness knows.
+// kill ends a process by SIGKILL, returns when, and waits until the witness knows.
 func (w *watched) kill(t testing.TB, name string) time.Duration {
 	t.Helper()
 	at := stamp()
@@ -143,7 +143,7 @@ func (w *watched) ended(t testing.TB, name string) {
 	})
 }
 
-// names are those of the processes that are up, the oldest first.
+// names returns the processes that are up, the oldest first.
 func (w *watched) names() []string {
 	var list []string
 	for name := range w.up {
@@ -162,7 +162,7 @@ type passage struct {
 	begun    time.Duration // the next handler began
 }
 
-// passages are all, in the order of their begins.
+// passages returns all of them, in the order of their begins.
 func passages(r outside.Report) []passage {
 	var list []passage
 	for _, k := range r.Keys {
@@ -176,8 +176,8 @@ func passages(r outside.Report) []passage {
 	return list
 }
 
-// gaps answers how long the tasks were without a handler that came for this reason from a handler
-// that had returned.
+// gaps returns how long the tasks were without a handler, for the handlers that came for this
+// reason after one that had returned.
 func gaps(list []passage, reason string) []time.Duration {
 	var gaps []time.Duration
 	for _, p := range list {
@@ -188,8 +188,8 @@ func gaps(list []passage, reason string) []time.Duration {
 	return gaps
 }
 
-// review fails the test when two held a task at once, in the eyes of the witness or by when their
-// handlers returned, or when the witness could not see it. It answers the passages.
+// review fails the test when two held a task at once, by the witness or by when their handlers
+// returned, or when the witness could not see it. It returns the passages.
 func (w *watched) review(t testing.TB) []passage {
 	t.Helper()
 	r := w.witness.Report()

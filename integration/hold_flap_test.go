@@ -50,7 +50,7 @@ func TestAFlappingHostIsNotBlamed(t *testing.T) {
 	})
 }
 
-// flapping says how, and for how long.
+// flapping is in which way, and for how long.
 type flapping struct {
 	timing       timing
 	lapse        time.Duration

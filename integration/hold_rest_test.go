@@ -84,7 +84,7 @@ func newAtRest(t testing.TB, workers, tasks int) *atRest {
 	return m
 }
 
-// commands answers how many there were since it was last asked, and lists them: those that clients
+// commands returns how many there were since its last call, and lists them: those that clients
 // sent, and all, with those in scripts. Its own are left out.
 func (m *atRest) commands(t testing.TB) (sent, done float64, list string) {
 	t.Helper()

@@ -65,7 +65,7 @@ type sharers struct {
 	seen  int
 }
 
-// join adds a worker, and answers what stops it, once, and waits.
+// join adds a worker, and returns a function that stops it, once, and waits.
 func (s *sharers) join(t testing.TB, name string) (leave func()) {
 	t.Helper()
 	m, err := worqr.Open(t.Context(), s.server.URL(), worqr.Config{Namespace: s.ns})
@@ -141,8 +141,8 @@ func (s *sharers) leave(name, task string) {
 	delete(s.holds[name], task)
 }
 
-// spread answers how many tasks are held, and by how many the one that holds most exceeds the one
-// that holds least.
+// spread returns how many tasks are held, and by how many the member that holds most exceeds the
+// one that holds least.
 func (s *sharers) spread() (all, spread int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *sharers) spread() (all, spread int) {
 	return all, slices.Max(counts) - slices.Min(counts)
 }
 
-// count answers how many handlers were started since it was last asked.
+// count returns how many handlers were started since its last call.
 func (s *sharers) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,8 +192,8 @@ func (s *sharers) quiet(t testing.TB) {
 	})
 }
 
-// done waits until all is shared out, and compares how long that took and how many moved with what
-// it may be.
+// done waits until all is shared out, and compares how long that took and how many moved with the
+// limits.
 func (s *sharers) done(t *testing.T, what string, began time.Time, within time.Duration, tasks, fewest int) {
 	t.Helper()
 	s.awaitShared(t, tasks)

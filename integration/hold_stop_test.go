@@ -37,7 +37,7 @@ func testServersClockIsSetAhead(t *testing.T) {
 	w.stopped(t, began)
 }
 
-// clock reads the server's.
+// clock returns the server's clock.
 func (w *loaded) clock(t testing.TB) time.Duration {
 	t.Helper()
 	now, err := redis.Int64s(w.conn.Do("TIME"))
@@ -119,7 +119,7 @@ time_t time(time_t *t) {
 }
 `
 
-// buildAhead makes the library, and answers the name of the file that sets the clock.
+// buildAhead builds the library, and returns the name of the file that sets the clock.
 func buildAhead(t *testing.T) (library, file string) {
 	t.Helper()
 	cc, err := exec.LookPath("cc")

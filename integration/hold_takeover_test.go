@@ -43,7 +43,7 @@ type times struct {
 	rebalanced, drained []time.Duration
 }
 
-// over answers what took too long.
+// over returns what took too long.
 func (b bounds) over(took times, by time.Duration) (over []string) {
 	compare := func(what string, list []time.Duration, half, most time.Duration) {
 		p50, p99, words := quantiles(list)

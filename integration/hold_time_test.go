@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// longer chooses between the size of a test by default and that with WORQR_LONG.
+// longer returns the size of a test by default or that with WORQR_LONG.
 func longer(usual, long int) int {
 	if os.Getenv("WORQR_LONG") != "" {
 		return long
@@ -15,7 +15,7 @@ func longer(usual, long int) int {
 	return usual
 }
 
-// quantiles puts how long something took in words, and answers the 50th and the 99th of a hundred.
+// quantiles returns the 50th and the 99th of a hundred, and a text with how long something took.
 func quantiles(list []time.Duration) (half, most time.Duration, words string) {
 	if len(list) == 0 {
 		return 0, 0, "none"

@@ -74,8 +74,9 @@ func TestAHeartbeatDeletedByHand(t *testing.T) {
 	f.awaitClean(t)
 }
 
-// scenario 32: Fail of a live worker from elsewhere, once told, once cut off from Redis: then only
-// its clock can stop it. The peer is in no doubt, and sees at once that the heartbeat is gone.
+// scenario 32: Fail of a live worker from elsewhere. Once the worker hears of it, and once it is
+// cut off from Redis: then only its clock can stop it. The peer is in no doubt, and sees at once
+// that the heartbeat is gone.
 func TestALiveWorkerIsFailedFromElsewhere(t *testing.T) {
 	for _, cutOff := range []bool{false, true} {
 		t.Run(map[bool]string{false: "told", true: "cut off"}[cutOff], func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// ledger hears of every finish, from the script that makes it true, over a connection without
-// faults. So it knows also of those whose owner died before it could tell.
+// ledger receives every finish, from the script that makes it true, over a connection without
+// faults. So it also knows those whose owner died before it could report.
 type ledger struct {
 	f    *field
 	conn redis.Conn
@@ -87,7 +87,7 @@ func (l *ledger) count() int {
 func (l *ledger) onlyOnce(t testing.TB, tasks ...string) {
 	t.Helper()
 	redistest.Eventually(t, soon, fmt.Sprintf("%d tasks are finished", len(tasks)), func() bool { return l.count() >= len(tasks) })
-	s := l.snapshot(t) // so that a second finish that is under way is heard too
+	s := l.snapshot(t) // so that a second finish that is under way is received too
 	for task, n := range s.finished {
 		if n != 1 {
 			t.Errorf("%q was finished %d times", task, n)
@@ -142,7 +142,7 @@ func (l *ledger) snapshot(t testing.TB) snapshot {
 	return s
 }
 
-// lastHeld is the last instant at which this process was reported to be held.
+// lastHeld returns the last instant at which this process was reported to be held.
 func (d *daemon) lastHeld(t testing.TB, run delivery) time.Duration {
 	t.Helper()
 	last := run.at

@@ -10,7 +10,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// faulty gives a proxy that does this to the first n commands of an operation, and counts them all.
+// faulty returns a proxy that applies action to the first n commands of an operation, and counts
+// them all.
 func (f *field) faulty(t testing.TB, name string, n int, action redistest.Action) (proxy *redistest.Proxy, sent *atomic.Int32) {
 	t.Helper()
 	op := lua(t, name)
@@ -65,7 +66,7 @@ func TestATakeWhoseReplyIsLost(t *testing.T) {
 	}
 }
 
-// scenario 92: the finish ran, or will run; its answer is true, there is one effect and one event.
+// scenario 92: the finish ran, or will run. Its result is true, there is one effect and one event.
 func TestASettleWhoseReplyIsLost(t *testing.T) {
 	for _, lost := range lostReply {
 		t.Run(lost.name, func(t *testing.T) {
@@ -160,7 +161,7 @@ func TestOpenAndTakeExecuteAfterTheirWorkersEnd(t *testing.T) {
 	f.awaitWaiting(t, "t1", "t2")
 }
 
-// scenario 102, the other way: both had been answered, and second copies of them arrive.
+// scenario 102, the other way: both had their replies, and second copies of them arrive.
 func TestSecondCopiesAfterTheirWorkersEnd(t *testing.T) {
 	t.Parallel()
 	f := newField(t)

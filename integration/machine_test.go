@@ -11,17 +11,18 @@ import (
 )
 
 const (
-	// stalled is for how long this process must have waited for its turn to say that the machine
-	// stalled.
+	// stalled is how long this process must have waited for its turn to count as a stall of the
+	// machine.
 	stalled = 20 * time.Millisecond
-	// full is how little of its time a machine has left when work waits for a processor.
+	// full is the idle part of its time below which a machine counts as full, when work waits for a
+	// processor.
 	full = 0.05
 	// crawl is how many times as long as promised something may take on a machine that has no time.
 	crawl = 10
 )
 
 // machine is what this machine has time for. Where it stalls or is full, others waited for their
-// turn too: what they took longer for says nothing about them.
+// turn too: what they took longer for means nothing about them.
 type machine struct {
 	mu       sync.Mutex
 	stalls   int
@@ -52,9 +53,9 @@ func watchMachine(t testing.TB, attempts int) *machine {
 	return m
 }
 
-// inTime holds what is promised in time. It calls measure for each attempt. over lists the measures
-// that took more than so many times what is promised; excused is true when something else shows
-// that the machine stalled.
+// inTime checks what is promised in time. It calls measure for each attempt. over lists the
+// measures that took more than so many times what is promised; excused is true when something else
+// shows that the machine stalled.
 //
 // The promise is for a machine that has time. An attempt that breaks it is an error, unless the
 // machine had none: then it is measured again. When the machine had none in any attempt, crawl

@@ -41,7 +41,7 @@ func dieHolding100000(t *testing.T) (step, ratio float64) {
 	const held, deaths, taken = 100_000, 5, 10
 	server := redistest.Own(t, "--slowlog-log-slower-than", "1000", "--slowlog-max-len", "100000")
 	f := fieldAt(t, server)
-	reclaimed := make(chan reclaim, 100) // more than there are: two peers may both tell
+	reclaimed := make(chan reclaim, 100) // more than there are: two peers may both report
 	cfg := worqr.WorkerConfig{Beat: brisk.Beat, Lapse: brisk.Lapse, Hooks: worqr.Hooks{
 		OnReclaim: func(worker, _ string, _ int) { reclaimed <- reclaim{worker, time.Now()} },
 	}}
@@ -75,7 +75,7 @@ func dieHolding100000(t *testing.T) (step, ratio float64) {
 	return slices.Min(steps), median(ratios)
 }
 
-// holding makes the configuration of a peer that takes n tasks and keeps them.
+// holding returns the configuration of a peer that takes n tasks and keeps them.
 func holding(cfg worqr.WorkerConfig, queue string, n int) worqr.WorkerConfig {
 	cfg.Grace = time.Millisecond
 	cfg.Queues = map[string]worqr.Queue{queue: {Limit: n, Handler: worqr.HandlerFunc(func(ctx context.Context, _ *worqr.Process) error {
@@ -85,7 +85,7 @@ func holding(cfg worqr.WorkerConfig, queue string, n int) worqr.WorkerConfig {
 	return cfg
 }
 
-// back answers the tasks in the order in which they came back: those that a peer has taken since,
+// back returns the tasks in the order in which they came back: those that a peer has taken since,
 // and those that wait.
 func (h *hand) back(taken int) []string {
 	h.t.Helper()
@@ -116,7 +116,7 @@ type reclaim struct {
 	at     time.Time
 }
 
-// end waits until somebody says that all of this worker is reclaimed.
+// end waits for the report that all of this worker is reclaimed.
 func (h *hand) end(reclaimed <-chan reclaim) time.Time {
 	h.t.Helper()
 	limit := time.After(soon)
@@ -132,7 +132,7 @@ func (h *hand) end(reclaimed <-chan reclaim) time.Time {
 	}
 }
 
-// closed answers when the queue's last membership was taken out of it: the token that was drawn
+// closed returns when the queue's last membership was taken out of it: the token that was drawn
 // then is Redis's clock.
 func (h *hand) closed() time.Time {
 	h.t.Helper()
@@ -143,7 +143,7 @@ func (h *hand) closed() time.Time {
 	return time.UnixMicro(us)
 }
 
-// slowest answers the longest script since the slow log was reset.
+// slowest returns the longest script since the slow log was reset.
 func (f *field) slowest(t testing.TB) (took time.Duration, name string) {
 	t.Helper()
 	list, err := redis.SlowLogs(f.conn.Do("SLOWLOG", "GET", -1))
@@ -214,7 +214,7 @@ func (f *field) bystander(t testing.TB, cfg worqr.WorkerConfig) *bystander {
 	return b
 }
 
-// between answers how long the cycles took that fell into this time, also in part; the shortest
+// between returns how long the cycles took that fell into this time, also in part; the shortest
 // first.
 func (b *bystander) between(from, to time.Time) []time.Duration {
 	b.mu.Lock()

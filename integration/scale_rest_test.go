@@ -160,14 +160,14 @@ func (r *resting) awaitBeats(t testing.TB, each int) {
 	})
 }
 
-// called answers how often per second they have sent a command since rate was last asked.
+// called returns how often per second they have sent a command since rate was last called.
 func (r *resting) called(name string) float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return float64(r.byName[name]) / time.Since(r.began).Seconds()
 }
 
-// rate answers how many commands each has sent per second since it was last asked, and lists them.
+// rate returns how many commands each has sent per second since its last call, and lists them.
 func (r *resting) rate() (rate float64, list string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,9 +33,9 @@ func working(t testing.TB, server *redistest.Server) *stream {
 	return s
 }
 
-// more enqueues tasks one by one until each was accepted for sure. An unknown outcome is tried
-// again under another name, so that a task that was stored all the same is not mistaken for one
-// that ran twice.
+// more enqueues tasks one by one until each was certainly accepted. After an unknown outcome it
+// tries again under another name, so that a task that was stored all the same is not mistaken for
+// one that ran twice.
 func (s *stream) more(t testing.TB) {
 	t.Helper()
 	for range 40 {

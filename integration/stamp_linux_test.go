@@ -6,9 +6,8 @@ import (
 	"unsafe"
 )
 
-// stamp reads the one clock that all processes of this machine share and nobody can set: so
-// instants that different processes write down can be compared, however late what they wrote is
-// read.
+// stamp reads the one clock that all processes of this machine share and nobody can set. So
+// instants that different processes record can be compared, however late they are read.
 func stamp() time.Duration {
 	const clockMonotonic = 1 // clock_gettime(2); package syscall does not name it
 	var ts syscall.Timespec

@@ -76,7 +76,8 @@ func (s *storm) setup(workers int) setup {
 	}
 }
 
-// latency is a millisecond or two, and now and then as much as casts doubt on whoever meets it.
+// latency returns a millisecond or two, and now and then as much as casts doubt on a judge that
+// meets it.
 func latency() time.Duration {
 	if rand.IntN(200) == 0 {
 		return rand.N(100 * time.Millisecond)
@@ -113,7 +114,7 @@ func (s *storm) strike(t *testing.T, workers int) {
 	s.counts[what]++
 }
 
-// thaw lets all go on that were frozen and live.
+// thaw lets all continue that were frozen and live.
 func (s *storm) thaw(t *testing.T) {
 	t.Helper()
 	for _, d := range s.frozen {
@@ -126,7 +127,7 @@ func (s *storm) thaw(t *testing.T) {
 	s.frozen = nil
 }
 
-// review looks at what the daemons said: none was told twice that it finished a task.
+// review checks what the daemons printed: none learned twice that it finished a task.
 func (s *storm) review(t *testing.T) {
 	t.Helper()
 	won, ran := map[string]int{}, 0

@@ -23,8 +23,8 @@ var short600 = timing{Beat: 150 * time.Millisecond, Lapse: 600 * time.Millisecon
 //
 // Five meshes, each with two daemons that hold one task in turn, six times each: the present holder
 // is frozen or cut off from Redis in one way or another, past its lapse, and set free again. Both
-// say every 10 ms that they hold, with the instant on the machine's one clock. The witness is this
-// process: it puts both reports side by side.
+// print every 10 ms that they hold, with the instant on the machine's one clock. The witness is
+// this process: it compares both reports.
 func TestTheHolderStopsBeforeAPeerTakesOver(t *testing.T) {
 	r := seeded(t)
 	const meshes, runs = 5, 6
@@ -85,8 +85,8 @@ func witness(t *testing.T, faults []string, offset time.Duration) {
 	t.Logf("%d takeovers, the least time between two holders %v", len(spans)-1, least.Round(time.Millisecond))
 }
 
-// holder is who ran the task last. On a busy machine one may lapse whom no fault has struck, and
-// run it again.
+// holder returns which daemon ran the task last. On a busy machine one may lapse that no fault has
+// struck, and run the task again.
 func holder(t *testing.T, side [2]*daemon) (who int, last delivery) {
 	redistest.Eventually(t, soon, "one of them runs the task", func() bool {
 		for i, d := range side {
@@ -108,7 +108,7 @@ type span struct {
 	from, to time.Duration
 }
 
-// apply brings a fault over a daemon, and answers what ends it.
+// apply brings a fault upon a daemon, and returns a function that ends it.
 func apply(t *testing.T, fault string, d *daemon, proxy *redistest.Proxy, doubt *doubts) (heal func()) {
 	t.Helper()
 	switch fault {
@@ -124,7 +124,7 @@ func apply(t *testing.T, fault string, d *daemon, proxy *redistest.Proxy, doubt 
 	case "refuse":
 		proxy.Refuse(true)
 		return func() { proxy.Refuse(false) }
-	case "beats": // they are sent, and stay without an answer; all else works, but it cannot join again
+	case "beats": // they are sent, and get no reply; all else works, but it cannot join again
 		beat, join := lua(t, "beat"), lua(t, "join")
 		proxy.Intercept(func(c redistest.Command) redistest.Action {
 			switch {
@@ -140,7 +140,7 @@ func apply(t *testing.T, fault string, d *daemon, proxy *redistest.Proxy, doubt 
 	return proxy.Thaw
 }
 
-// seeded gives a source of chances that WORQR_SEED repeats, and says which seed it is.
+// seeded returns a source of random numbers that WORQR_SEED repeats, and logs the seed.
 func seeded(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv("WORQR_SEED"), 10, 64)
