@@ -42,7 +42,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	redistest.Eventually(t, soon, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
 }
 
-// Close answers everything with ErrClosed: what is flying, what waits for a dial or a pause, and
+// Close completes everything with ErrClosed: what is flying, what waits for a dial or a pause, and
 // what comes later.
 func TestCloseAnswersAll(t *testing.T) {
 	closed := func(t *testing.T, sent bool, all ...*request) { // Close has returned, and everything is answered
@@ -101,7 +101,7 @@ func TestCloseAnswersAll(t *testing.T) {
 	})
 }
 
-// Close while many send: each request is answered once, whatever came first.
+// Close while many send: each request is completed once, whatever came first.
 func TestCloseUnderSend(t *testing.T) {
 	t.Parallel()
 	s := redistest.Shared(t)

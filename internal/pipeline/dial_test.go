@@ -38,7 +38,7 @@ func ms(all ...int) (ds []time.Duration) {
 	return ds
 }
 
-// A failed dial answers all that is queued, as not sent. The next dial waits for a pause, which
+// A failed dial completes all that is queued, as not sent. The next dial waits for a pause, which
 // doubles up to a quarter second and starts small again after a success.
 func TestDialFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

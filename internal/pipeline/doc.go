@@ -8,7 +8,7 @@
 //
 // A request is in one place at a time. First it is in a wire's queue, where its caller may withdraw
 // it. Then it is in a link's list of flying requests, in the order in which they were written. In
-// the end it is answered. A link that breaks answers all that is flying with the error, as sent:
+// the end it is completed. A link that breaks completes all that is flying with the error, as sent:
 // the server may have run it. A broken link is never used again, so no reply can reach another
 // request. The wire makes a new link for the next request.
 package pipeline

@@ -54,7 +54,7 @@ func (l *link) usable() bool {
 	return l.err == nil && !l.retired
 }
 
-// retire ends the link once all that is flying has been answered.
+// retire ends the link once all that is flying has been completed.
 func (l *link) retire() {
 	l.mu.Lock()
 	l.retired = true
@@ -82,7 +82,7 @@ func (l *link) age(now time.Time) time.Duration {
 }
 
 // send writes requests and flushes. It returns how many callers wait for them. What was not written
-// when the link broke is answered as not sent.
+// when the link broke is completed as not sent.
 func (l *link) send(batch []Request) (callers int) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -170,7 +170,7 @@ func (l *link) watch() {
 	}
 }
 
-// read passes each reply to its request until the link breaks. Then it answers all that is flying
+// read passes each reply to its request until the link breaks. Then it completes all that is flying
 // with the error. It reads also while nothing is flying, so that a connection that the server has
 // closed is known before the next request is sent over it.
 func (l *link) read() {
@@ -242,7 +242,7 @@ func (l *link) receive() (any, error) {
 }
 
 // fail breaks the link and returns the first error that broke it. This ends the reader, which
-// answers what is flying.
+// completes what is flying.
 func (l *link) fail(err error) error {
 	l.mu.Lock()
 	if l.err != nil {
@@ -259,7 +259,7 @@ func (l *link) fail(err error) error {
 	return err
 }
 
-// bury answers all that is flying on a broken link, once nothing reads its arguments any more.
+// bury completes all that is flying on a broken link, once nothing reads its arguments any more.
 func (l *link) bury() {
 	l.writing.Lock()
 	defer l.writing.Unlock()

@@ -38,7 +38,7 @@ type Config struct {
 	// Patience is how long Try waits for a reply. Default Timeout/4.
 	Patience time.Duration
 	// Wrong reports whether a refusal means that this server is the wrong one. Then what is flying
-	// on the connection is still answered, and what follows goes over a new connection. It is
+	// on the connection is still completed, and what follows goes over a new connection. It is
 	// called once for each connection that is given up for this reason, and must not block. Nil
 	// means that no refusal does.
 	Wrong func(refusal error) bool
@@ -104,15 +104,15 @@ func (p *Pipe) pick() *wire {
 	return best
 }
 
-// Renew retires the present connections. What is flying on them is still answered, and what follows
-// goes over new ones.
+// Renew retires the present connections. What is flying on them is still completed, and what
+// follows goes over new ones.
 func (p *Pipe) Renew() {
 	for _, w := range p.wires {
 		w.retire()
 	}
 }
 
-// Close ends the connections. What is queued or flying is answered with ErrClosed.
+// Close ends the connections. What is queued or flying is completed with ErrClosed.
 func (p *Pipe) Close() {
 	for _, w := range p.wires {
 		w.close()

@@ -73,7 +73,7 @@ func (w *wire) age(now time.Time) time.Duration {
 	return l.age(now)
 }
 
-// close refuses what comes from now on. The writer answers what is queued, and ends.
+// close refuses what comes from now on. The writer completes what is queued, and ends.
 func (w *wire) close() {
 	w.mu.Lock()
 	w.closed = true
@@ -133,7 +133,7 @@ func (w *wire) waiting() int {
 	return len(w.queue)
 }
 
-// refuse answers requests that were not sent, unless they were withdrawn.
+// refuse completes requests that were not sent, unless they were withdrawn.
 func refuse(batch []Request, err error) {
 	for i, r := range batch {
 		if _, _, callers := r.Command(); callers > 0 {

@@ -55,7 +55,7 @@ func answeredBy(t *testing.T, r *request, want string) {
 }
 
 // A refusal that marks the server as the wrong one retires the connection. What is flying on it is
-// answered, what follows goes over another, and it ends with the last reply.
+// completed, what follows goes over another, and it ends with the last reply.
 func TestWrongServerRetiresTheConnection(t *testing.T) {
 	d := &demoted{primary: 2}
 	var asked atomic.Int32
