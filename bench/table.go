@@ -23,7 +23,7 @@ func (r report) page(charts []chart) string {
 	line("Tasks of 32 bytes, handlers that return at once. Each figure is the median of %d rounds of about %s s, in which all take their "+
 		"turn (A, B, C, A, B, C, ...), except where one run is said. Ratios hold within a run; absolute rates do not travel to another machine.\n",
 		r.Rounds, number(r.Seconds))
-	line("Repeat it: `make bench`; `QUICK=1 make bench` gives the most important ratios in a minute; `cd bench && go run . -h` lists " +
+	line("Repeat it: `make bench`; `QUICK=1 make bench` measures the most important ratios in a minute; `cd bench && go run . -h` lists " +
 		"the rest. Every run's numbers are in [`results.json`](results.json).\n")
 	if len(r.Ratios) > 0 {
 		line("## Ratios\n\n| | |\n|---|---:|")

@@ -38,7 +38,7 @@ func holdUp(f *fleet, lasts time.Duration) (string, func()) {
 	}
 	f.do("CLIENT", "PAUSE", lasts.Milliseconds(), "ALL")
 	f.heldUp = stamp() + lasts
-	return fmt.Sprintf("Redis answers nothing for %v", lasts), nil
+	return fmt.Sprintf("Redis does not reply for %v", lasts), nil
 }
 
 // restart kills Redis, which has stored all that it has confirmed, and starts it again.

@@ -168,7 +168,7 @@ func cut(f *fleet, _ time.Duration) (string, func()) {
 	}
 	d := []redistest.Direction{redistest.ToServer, redistest.ToClient, redistest.Both}[f.random.IntN(3)]
 	w.way.Freeze(d)
-	return fmt.Sprintf("cut %s from Redis, %s", w.name, []string{"", "its commands", "its answers", "both"}[d]), w.way.Thaw
+	return fmt.Sprintf("cut %s from Redis, %s", w.name, []string{"", "its commands", "its replies", "both"}[d]), w.way.Thaw
 }
 
 func refuse(f *fleet, _ time.Duration) (string, func()) {
@@ -202,7 +202,7 @@ func silence(f *fleet, _ time.Duration) (string, func()) {
 
 // mute lets commands run without a reply; the connection stays so for ever.
 func mute(f *fleet, _ time.Duration) (string, func()) {
-	return f.trouble("no answers: ", f.class(), trouble{action: redistest.DropReply})
+	return f.trouble("no replies: ", f.class(), trouble{action: redistest.DropReply})
 }
 
 // keep makes commands stay in the buffers of a dead connection, to come late, if ever.

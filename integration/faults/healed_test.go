@@ -61,7 +61,7 @@ func (f *fleet) unhealed(since time.Duration) string {
 	by := map[string][]string{}
 	for _, w := range f.workers {
 		if w.leaving {
-			return w.name + " was told to end, and has not"
+			return w.name + " was ordered to end, and has not"
 		}
 		if w.records.heard().Load() < int64(f.over) {
 			return w.name + " has not heard that the run is over"

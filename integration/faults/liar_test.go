@@ -98,6 +98,6 @@ func TestTheJudge(t *testing.T) {
 	j := judge{margin: 100 * ms, known: map[string]bool{}}
 	next.start = 2100 * ms
 	if first, again := j.look([]hold{old, next}), j.look([]hold{old, next}); len(first) != 1 || len(again) != 0 {
-		t.Errorf("first %v, again %v: a finding is told once", first, again)
+		t.Errorf("first %v, again %v: a finding is reported once", first, again)
 	}
 }

@@ -142,7 +142,7 @@ func (f *fleet) buryEnded() int {
 			continue
 		}
 		if code := w.Wait(f, soon); (!w.leaving || code != 0) && !w.doomed {
-			f.fail("%s has ended with code %d; it was told to: %t", w.name, code, w.leaving)
+			f.fail("%s has ended with code %d; it was ordered to: %t", w.name, code, w.leaving)
 		}
 		f.bury(w)
 		n++

@@ -50,7 +50,7 @@ func weather(t *testing.T, calls int, wrap func(dialler) dialler) {
 	redistest.Eventually(t, soon, "the proxy has seen all", func() bool { return s.proxy.Connections() == 0 })
 	for id := range s.calls {
 		if s.unsent.has(id) && s.seen.has(id) {
-			t.Errorf("call %d was sent, and its caller was told that it was not", id)
+			t.Errorf("call %d was sent, and was reported to its caller as not sent", id)
 		}
 	}
 	t.Logf("%d calls in %v: %d answered, %d refused, %d left, %d late, %d lost, %d not sent; %d times back to an older connection",

@@ -76,7 +76,7 @@ func TestRandomFaults(t *testing.T) {
 		case lost != wantLost || back < wantBack:
 			t.Fatalf("fault %d: Back %d times, Lost %d times, before %d and %d", i, back, lost, wantBack, wantLost)
 		}
-		redistest.Eventually(t, soon, "Back is told", func() bool { b, _ := r.counts(); return b >= back })
+		redistest.Eventually(t, soon, "Back is called", func() bool { b, _ := r.counts(); return b >= back })
 		wantBack, _ = r.counts()
 	}
 	t.Logf("back %d times, lost %d times", wantBack, wantLost)

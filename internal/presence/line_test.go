@@ -25,12 +25,12 @@ func TestUpIsWhatTheServerCounts(t *testing.T) {
 		t.Fatalf("up since %v", r.Since())
 	}
 	if r.Kernel() != (runtime.GOOS == "linux") {
-		t.Fatalf("Kernel says %v", r.Kernel())
+		t.Fatalf("Kernel is %v", r.Kernel())
 	}
 	if err := r.Run(t.Context()); !errors.Is(err, ErrRunning) {
 		t.Fatalf("a second Run: %v", err)
 	}
-	r.redis("PUBLISH", r.channel, "says nothing")
+	r.redis("PUBLISH", r.channel, "means nothing")
 	r.end()
 	if r.Up() || !r.Since().IsZero() {
 		t.Fatal("up after the end")
@@ -55,7 +55,7 @@ func TestALossThatIsMendedInTime(t *testing.T) {
 			r.up()
 			r.told1(2, 0)
 			if r.Kernel() != (known && runtime.GOOS == "linux") {
-				t.Fatalf("Kernel says %v", r.Kernel())
+				t.Fatalf("Kernel is %v", r.Kernel())
 			}
 		})
 	}

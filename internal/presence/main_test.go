@@ -99,12 +99,12 @@ func (r *rig) up() {
 
 func (r *rig) told1(back, lost int) {
 	r.Helper()
-	redistest.Eventually(r, soon, fmt.Sprintf("Back was told %d and Lost %d times", back, lost), func() bool {
+	redistest.Eventually(r, soon, fmt.Sprintf("Back was called %d and Lost %d times", back, lost), func() bool {
 		b, l := r.counts()
 		return b >= back && l >= lost
 	})
 	if b, l := r.counts(); b != back || l != lost {
-		r.Fatalf("Back was told %d times, want %d; Lost %d times, want %d", b, back, l, lost)
+		r.Fatalf("Back was called %d times, want %d; Lost %d times, want %d", b, back, l, lost)
 	}
 }
 

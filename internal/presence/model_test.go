@@ -207,7 +207,7 @@ func (w *world) tick() {
 	// end is not valid in any case.
 	if w.awake() && w.took > 0 && w.ending == 0 {
 		if w.established(w.up) && !(w.lossy && w.shut[w.up]) {
-			w.err = fmt.Errorf("at %v Up says yes, taken over at %v", w.now, w.took)
+			w.err = fmt.Errorf("at %v Up is true, taken over at %v", w.now, w.took)
 		}
 	}
 	if w.awake() && w.took > 0 {

@@ -156,7 +156,7 @@ func TestWatchAnswersWhatItsPastSays(t *testing.T) {
 			}
 			what := fmt.Sprintf("round %d, look %d at %v", round, len(p.looks), now)
 			if !slices.Equal(suspects, wantSuspects) || !slices.Equal(dead, wantDead) || (f.Doubt != "") != p.doubt(len(p.looks)-1) {
-				t.Fatalf("%s: suspects %v, dead %v, doubt %q; its past says %v, %v, %v", what, suspects, dead, f.Doubt, wantSuspects, wantDead, p.doubt(len(p.looks)-1))
+				t.Fatalf("%s: suspects %v, dead %v, doubt %q; expected from its past %v, %v, %v", what, suspects, dead, f.Doubt, wantSuspects, wantDead, p.doubt(len(p.looks)-1))
 			}
 			if f.Next < 0 || f.Next > p.every {
 				t.Fatalf("%s: next after %v", what, f.Next)

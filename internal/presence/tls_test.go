@@ -40,7 +40,7 @@ func TestUnderTLS(t *testing.T) {
 			r := run(t, server, Config{Dial: dial})
 			r.up()
 			if r.Kernel() != (runtime.GOOS == "linux") {
-				t.Fatalf("Kernel says %v", r.Kernel())
+				t.Fatalf("Kernel is %v", r.Kernel())
 			}
 			since := r.Since()
 			r.kill()

@@ -35,7 +35,7 @@ var daemon = sync.OnceValues(func() (*dockertest.Pool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), daemonLimit)
 	defer cancel()
 	if err := pool.Client.PingWithContext(ctx); err != nil {
-		return nil, fmt.Errorf("docker: no daemon answers at %s: %w", pool.Client.Endpoint(), err)
+		return nil, fmt.Errorf("docker: no daemon replies at %s: %w", pool.Client.Endpoint(), err)
 	}
 	return pool, nil
 })

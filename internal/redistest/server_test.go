@@ -75,7 +75,7 @@ func TestOwnRestarts(t *testing.T) {
 	restarts(t, s)
 	s.Kill(t)
 	if probe(s.Addr()) == nil {
-		t.Fatal("it answers after a kill")
+		t.Fatal("it replies after a kill")
 	}
 	s.Start(t)
 	if v := get(t, s.Conn(t), "k"); v != "v" {
@@ -92,7 +92,7 @@ func restarts(t *testing.T, s *Server) {
 	do(t, s.Conn(t), "SET", "k", "v")
 	s.Stop(t)
 	if probe(s.Addr()) == nil {
-		t.Fatal("it answers after a stop")
+		t.Fatal("it replies after a stop")
 	}
 	s.Start(t)
 	if v := get(t, s.Conn(t), "k"); v != "v" {
@@ -171,7 +171,7 @@ func TestContainer(t *testing.T) {
 	do(t, c, "PING")
 	s.Disconnect(t)
 	if _, err := c.Do("PING"); err == nil {
-		t.Fatal("it answers without a network")
+		t.Fatal("it replies without a network")
 	}
 	if probe(s.Addr()) == nil {
 		t.Fatal("a new connection works without a network")

@@ -79,7 +79,7 @@ func (s *session) end(m message, at instant) error {
 		return fmt.Errorf("hold %d ends and was not held", m.ID)
 	}
 	if p.state == held && p.id <= s.upTo && m.At < s.stamp {
-		return fmt.Errorf("hold %d ended at %v, a tick says that it was held at %v", m.ID, m.At, s.stamp)
+		return fmt.Errorf("hold %d ended at %v, a tick states that it was held at %v", m.ID, m.At, s.stamp)
 	}
 	p.told = p.last()
 	if m.Held {

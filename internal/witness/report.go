@@ -168,7 +168,7 @@ func Ask(ctx context.Context, addr string) (Report, error) {
 		err = gob.NewDecoder(conn).Decode(&m)
 	}
 	if err == nil && m.Report == nil {
-		err = fmt.Errorf("it answers %d", m.Op)
+		err = fmt.Errorf("unexpected reply %d", m.Op)
 	}
 	if err != nil {
 		return Report{}, fmt.Errorf("witness: ask %s for its report: %w", addr, cmp.Or(context.Cause(ctx), err))
