@@ -14,5 +14,5 @@
 //	build.go   programs from peers/              figures.go  what was measured, and medians of it
 //	server.go  the Redis; postgres.go            ratios.go   ours over theirs
 //	run.go     one program, one result           report.go   the page; chart.go the pictures
-//	plan.go    what is run, in which order       kill.go     from a kill to the next run of its task
+//	plan.go    what is run, in which order       kill.go     from a kill to the task's next run
 package main

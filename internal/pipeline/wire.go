@@ -84,7 +84,7 @@ func (w *wire) close() {
 	}
 }
 
-// retire gives the present connection up once its replies have come.
+// retire ends the present connection once its replies have come.
 func (w *wire) retire() {
 	w.mu.Lock()
 	l := w.link

@@ -64,7 +64,7 @@ func (l *Line) open(ctx context.Context) *session {
 	return s
 }
 
-// drop gives the session up for good, whatever it still reports. done is closed when it has ended.
+// drop abandons the session, whatever it still reports. done is closed when it has ended.
 func (s *session) drop(why error) {
 	s.ended.Store(true)
 	s.cancel(why)
