@@ -79,8 +79,8 @@ func (l *fleet) park(t testing.TB, worker string) {
 	l.take.on(t, l.field, worker+".1", l.numbers[worker], 1, 1)
 }
 
-// enqueues stores n tasks, one by one, each when the worker that it wakes is parked. It returns
-// what an enqueue took by the server's own count.
+// enqueues stores n tasks one by one. The worker that an enqueue wakes takes the task, finishes it
+// and parks again. It returns what an enqueue took by the server's own count.
 func (l *fleet) enqueues(t testing.TB, n int) float64 {
 	t.Helper()
 	if _, err := l.conn.Do("CONFIG", "RESETSTAT"); err != nil {

@@ -85,7 +85,7 @@ func (w *watched) desire(t testing.TB) {
 // awaitHeld waits until all is held, in the eyes of the witness, by processes that are up.
 func (w *watched) awaitHeld(t testing.TB) { t.Helper(); w.awaitSpread(t, len(w.tasks)) }
 
-// awaitShared waits until all is held, and each process holds as many as the others, but for one.
+// awaitShared waits until all is held, and no two processes differ by more than one.
 func (w *watched) awaitShared(t testing.TB) { t.Helper(); w.awaitSpread(t, 1) }
 
 func (w *watched) awaitSpread(t testing.TB, most int) {

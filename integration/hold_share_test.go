@@ -40,8 +40,8 @@ func TestHoldsAreSharedOutWithTheFewestMoves(t *testing.T) {
 		t.Errorf("%d handlers were started for %d tasks", n, tasks)
 	}
 
-	// Who had one more than a tenth of it gives up what is above; all that he has goes when he
-	// leaves.
+	// A member that had one more than a tenth of it gives up what is above. A member that leaves
+	// gives up all that it has.
 	fewest := tasks / (workers + 1)
 	within := time.Duration(fewest)*time.Second/moveRate + settle + rounds
 	began := time.Now()

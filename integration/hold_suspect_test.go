@@ -68,7 +68,7 @@ func (w *watched) awaitSuspect(t testing.TB, deaths int) (at worqr.Location) {
 	return at
 }
 
-// left is how long it is until the poison is tried again.
+// left returns how long it is until the poison is tried again.
 func (w *watched) left(t testing.TB, at worqr.Location) time.Duration {
 	t.Helper()
 	left := time.Until(at.Due)

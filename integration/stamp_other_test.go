@@ -4,5 +4,5 @@ package integration
 
 import "time"
 
-// stamp is the wall clock here: nobody sets it during the tests.
+// stamp returns the wall clock here: nobody sets it during the tests.
 func stamp() time.Duration { return time.Duration(time.Now().UnixNano()) }

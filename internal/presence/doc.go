@@ -12,8 +12,8 @@
 //   - Lost: others may take over. What was held Fast ends. What is held Strict rests on the lease
 //     and goes on.
 //   - Back: Up is true for the first time since Reset, or again in time.
-//   - Dead: who takes over asks the server once more in one step, as the comment of Findings.Dead
-//     requires, and fences in the same step.
+//   - Dead: a peer that takes over asks the server once more in one step, as the comment of
+//     Findings.Dead requires, and fences in the same step.
 //
 // # Why two do not hold at once
 //

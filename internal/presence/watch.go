@@ -40,8 +40,8 @@ type Suspect struct {
 type Findings struct {
 	Suspects []Suspect // all that are missed
 	// Dead are those of the suspects that peers may take over from. A worker stays among them until
-	// it is seen again or Taken. Who takes over asks the server about both facts once more, in one
-	// step: that nobody is subscribed, and that Ends is the same.
+	// it is seen again or Taken. A peer that takes over asks the server about both facts once more,
+	// in one step: that nobody is subscribed, and that Ends is the same.
 	Dead  []Suspect
 	Doubt string        // why this look started each suspicion again; "": it did not
 	Next  time.Duration // the next look should come after this

@@ -41,7 +41,7 @@ type Command struct {
 	Args [][]byte // its name and arguments; valid until Intercept's function returns
 }
 
-// Name is the command's name in capitals.
+// Name returns the command's name in capitals.
 func (c Command) Name() string {
 	if len(c.Args) == 0 {
 		return ""
