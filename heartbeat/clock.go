@@ -9,8 +9,8 @@ import (
 // They are functions so that a test can bend each of them alone: no test can suspend its host.
 type clock struct {
 	now   func() time.Time             // monotonic; stands still while the host sleeps
-	wall  func() time.Time             // set by people; never used to measure, only to notice a step
-	slept func() (time.Duration, bool) // how long the host has slept since it booted; false: not known on this platform
+	wall  func() time.Time             // set by people; it never measures, it only shows a step
+	slept func() (time.Duration, bool) // how long the host has slept since it booted; false: not known
 	dice  func() float64               // uniform in [0, 1), for jitter
 }
 

@@ -57,7 +57,7 @@ type Judge struct {
 	run        string
 	last       time.Time            // when the last usable sample was taken in
 	seen, past span                 // samples of the current stretch of TTL, and of the one before
-	noted      map[string]time.Time // when an id that may not be judged at once was first seen absent
+	noted      map[string]time.Time // when an id not to be judged at once was first seen absent
 }
 
 // NewJudge returns a judge. It is in doubt until TTL after its first sample, because before that it
@@ -107,7 +107,7 @@ func (j *Judge) Sample(sent, received time.Time, server time.Duration) {
 		j.seen = s
 	case all.width() > j.tolerance:
 		j.doubt(now)
-		j.seen, j.past = s, span{} // once doubt has ended, the clock is trusted as it is from here on
+		j.seen, j.past = s, span{} // once doubt has ended, the clock is trusted as it is now
 	case now.Sub(j.seen.since) >= j.ttl:
 		j.seen, j.past = s, j.seen // two stretches, so that slow drift over hours does not add up
 	default:

@@ -83,11 +83,11 @@ func (l *Lease) Keep(ctx context.Context, sent time.Time) error {
 	}
 	beating, stop := context.WithCancel(ctx)
 	defer stop()
-	answers := make(chan bool, 1) // room for the one beat under way, so that it ends even when nobody receives any more
+	answers := make(chan bool, 1) // room for the one beat under way: it ends also without a receiver
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 
-	look := max(l.cfg.Margin/4, 5*time.Millisecond) // timers stand still while the host sleeps: look often
+	look := max(l.cfg.Margin/4, 5*time.Millisecond) // timers stand still while the host sleeps
 	due := sent.Add(l.jitter(l.cfg.Every))
 	flying := false
 	var steps stepper

@@ -34,7 +34,7 @@ type keeper struct {
 	Grace          time.Duration
 	Takeover       worqr.Takeover
 	Burdened       bool
-	Unwind         time.Duration // a handler takes up to this long to return, when its context has ended
+	Unwind         time.Duration // a handler takes up to this long to return after its end
 }
 
 // beHolder is the child: a daemon that states to the witness what it holds. On stdout it prints
@@ -90,7 +90,7 @@ func (k keeper) hold(ctx context.Context, c *child, p *worqr.Process, teller *ou
 		os.Exit(3)
 	}
 	valid := p.Valid
-	if k.Takeover == worqr.Fast { // else it may be true again after false, which the witness does not allow
+	if k.Takeover == worqr.Fast { // else valid may be true again after false
 		valid = func() bool { return p.Context().Err() == nil }
 	}
 	h := teller.Hold(string(p.Task()), p.Token(), string(p.Past().Why), valid)

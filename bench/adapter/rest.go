@@ -51,7 +51,7 @@ func Sample(r *Run, once func() (time.Duration, error)) error {
 		if i >= unmeasured {
 			samples = append(samples, float64(d.Nanoseconds())/1e3)
 		}
-		time.Sleep(time.Duration((0.5 + rand.Float64()) * r.Pause * 1e6)) // the pause is part of the measurement: everything idle
+		time.Sleep(time.Duration((0.5 + rand.Float64()) * r.Pause * 1e6)) // part of the measurement: all idle
 	}
 	r.Result.Latencies(samples)
 	return nil

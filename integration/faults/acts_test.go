@@ -202,7 +202,7 @@ func again(f *fleet, _ time.Duration) (string, func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), f.timing.Lapse/2)
 	defer cancel()
 	f.pending = true
-	if _, err := f.mesh.Cancel(ctx, f.queueOf(task), []byte(task)); err != nil { // it may come late: the task is not wanted again
+	if _, err := f.mesh.Cancel(ctx, f.queueOf(task), []byte(task)); err != nil { // it may come late: the task is not wanted
 		f.tasks = slices.Delete(f.tasks, at, at+1)
 		f.make()
 		return fmt.Sprintf("cancel %s: %v", task, err), nil

@@ -245,7 +245,7 @@ func (h *holder) claim() {
 // claimed makes one claim, if it is true: for the instant before Valid was called.
 func (h *holder) claimed(r *record, p *worqr.Process) bool {
 	deadline, at := stampOf(p.Deadline()), stamp()
-	if int64(deadline) > r.deadline.Load() { // also of one that is being ended: the deadline moves on while the worker lives
+	if int64(deadline) > r.deadline.Load() { // also of one that is being ended: it moves on while the worker lives
 		r.deadline.Store(int64(deadline))
 	}
 	if !p.Valid() && !h.setup.Liar {

@@ -45,7 +45,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 // Close completes everything with ErrClosed: what is flying, what waits for a dial or a pause, and
 // what comes later.
 func TestCloseAnswersAll(t *testing.T) {
-	closed := func(t *testing.T, sent bool, all ...*request) { // Close has returned, and everything is answered
+	closed := func(t *testing.T, sent bool, all ...*request) { // all are completed once Close has returned
 		t.Helper()
 		for _, r := range all {
 			if len(r.answers) != 1 {

@@ -127,7 +127,7 @@ func (l *link) push(f flight) error {
 	}
 	l.flying.push(f)
 	l.load += f.callers
-	if n := l.flying.len(); n > 1 && l.flying.at(n-2).late { // the timer waits for the first one's end
+	if n := l.flying.len(); n > 1 && l.flying.at(n-2).late { // the timer waits for the first one
 		l.timer.Reset(min(l.patience, l.timeout-f.since.Sub(l.flying.front().since)))
 	}
 	if l.flying.len() == 1 {
@@ -191,7 +191,7 @@ func (l *link) read() {
 			return
 		}
 		if err != nil && !retired && l.wrong(err) {
-			l.retire() // before it is answered, so that another attempt goes over another connection
+			l.retire() // first, so that another attempt goes over another connection
 		}
 		f.request.Answered(reply, true, err)
 		if last {

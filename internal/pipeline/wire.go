@@ -173,7 +173,7 @@ func (w *wire) connected() (*link, error) {
 	}
 	w.link = l
 	w.pipe.wait.Go(func() {
-		defer context.AfterFunc(w.pipe.ctx, func() { l.fail(ErrClosed) })() // also for a link that another has replaced
+		defer context.AfterFunc(w.pipe.ctx, func() { l.fail(ErrClosed) })() // also if it was replaced
 		l.read()
 	})
 	return l, nil

@@ -45,7 +45,7 @@ type Config struct {
 	Silence time.Duration
 
 	Back   func()          // Up is true now: for the first time since Reset, or again within Grace
-	Lost   func()          // Up stays false until Reset. Called at most once between two Resets, and only after Back
+	Lost   func()          // Up stays false until Reset; once between two Resets, only after Back
 	Failed func(err error) // a connection ended or could not be made; the line goes on
 }
 

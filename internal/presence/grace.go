@@ -6,8 +6,8 @@ import "time"
 // never the other way: New and NewWatch refuse that. So any holder and any judge of a mesh fit
 // together.
 const (
-	HolderGrace = 200 * time.Millisecond // a holder without a subscription stops by itself after this
-	JudgeGrace  = 300 * time.Millisecond // a judge concludes nothing from a missing subscription before this
+	HolderGrace = 200 * time.Millisecond // without a subscription a holder stops by itself after this
+	JudgeGrace  = 300 * time.Millisecond // a judge concludes nothing from its absence before this
 
 	// Margin is the least time between the two, for the way of the server's FIN to the holder, a
 	// late timer, and the handlers' return.

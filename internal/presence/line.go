@@ -165,7 +165,7 @@ func (r *keeper) look(ctx context.Context) time.Duration {
 			r.s.drop(errDoubted)
 		}
 	}
-	done := r.s != nil && is(r.s.done) // a session that ends after this is judged first, in the next look
+	done := r.s != nil && is(r.s.done) // if it ends after this, the next look judges it first
 	r.judge(now)
 	if done {
 		r.again(now)

@@ -41,12 +41,12 @@ type session struct {
 	since  time.Time
 
 	ended atomic.Bool  // the reader has seen the end
-	proof atomic.Int64 // when the last ping with a reply was sent: the server had the subscription then, or later
+	proof atomic.Int64 // when the last ping with a reply was sent: the server had the subscription
 	alert atomic.Int64 // without a socket: when the last look in time came
 
 	// Used by Run's goroutine alone.
 	good  time.Duration
-	doubt time.Duration // without a socket: since when it is not known what happened during a pause; 0: it is known
+	doubt time.Duration // without a socket: since when a pause leaves it unknown; 0: it is known
 }
 
 // open dials and subscribes, in a goroutine that ends with the session.
@@ -222,7 +222,7 @@ func (s *session) look(now time.Duration) (good time.Duration, stands bool) {
 	s.good = max(s.good, proof)
 	switch {
 	case s.silent(now):
-		return proof, false // a holder that lost the server's FIN can see no better than this by itself
+		return proof, false // without the server's FIN a holder can see no better
 	case s.ended.Load():
 		return s.good, false
 	case s.socket != nil:

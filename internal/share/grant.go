@@ -10,7 +10,7 @@ import (
 type Grant struct {
 	ID   string
 	Give int // how many
-	Down int // how many it holds then: a worker stops there, so that a grant seen twice gives up nothing twice
+	Down int // how many it holds then: a grant seen twice gives up nothing twice
 }
 
 // Grants shares out n moves among the members with a surplus. Each goes to the member with the
@@ -25,7 +25,7 @@ func Grants(parts []Part, n int) []Grant {
 	slices.SortFunc(givers, func(a, b Part) int {
 		return cmp.Or(cmp.Compare(b.Surplus, a.Surplus), cmp.Compare(a.ID, b.ID))
 	})
-	left := func(level int) int { // how many of n are left when all come down to this level; below 0: n is too few
+	left := func(level int) int { // how many of n are left when all come down to level; below 0: too few
 		left := n
 		for _, p := range givers {
 			if left -= max(0, p.Surplus-level); left < 0 {
@@ -35,7 +35,7 @@ func Grants(parts []Part, n int) []Grant {
 		return left
 	}
 	level := sort.Search(givers[0].Surplus, func(level int) bool { return left(level) >= 0 })
-	odd := left(level) // too few for one more from all who are above or at this level; those come first
+	odd := left(level) // too few for one more from each at or above this level, which come first
 	var grants []Grant
 	for _, p := range givers {
 		give := max(0, p.Surplus-level)

@@ -20,7 +20,7 @@ var ErrInvalid = errors.New("share: invalid argument")
 // Member is one worker that serves the queue, as a snapshot shows it.
 type Member struct {
 	ID     string
-	Weight int // its share is in proportion to the weights; 0: draining, takes none and gives up all
+	Weight int // in proportion to this is its share; 0: draining, takes none, gives up all
 	Held   int // how many tasks of this queue it holds now
 	Limit  int // the most it may hold; 0: no limit
 	// Joining: seen, but not ready to take. It keeps what it holds up to its fair share. Nothing

@@ -36,7 +36,7 @@ type session struct {
 	seq    uint64
 	stamp  time.Duration // of the last tick, on the holder's clock
 	tick   instant
-	upTo   uint64 // the tick confirms what was begun until this one, and is not out of spans or stopping
+	upTo   uint64 // the tick confirms what was begun up to this one, if not ended or stopping
 	top    uint64 // the last begun
 	spans  map[uint64]*span
 }

@@ -14,7 +14,7 @@ type span struct {
 	token   int64
 	reason  string
 	begin   instant
-	told    instant // the latest it was certainly held, apart from what its session's ticks say while it is confirmed
+	told    instant // the latest it was certainly held, apart from the ticks while it is confirmed
 	denied  bool    // its holder stated that it no longer holds
 	refused instant // at the latest here; after told
 	end     instant // its holder stated that it has stopped, or its connection ended
