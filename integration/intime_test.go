@@ -18,16 +18,16 @@ const (
 	slack    = 500 * time.Millisecond
 )
 
-// TestInTime holds what is promised in time, with the worker's defaults. No other test runs beside
-// it: a judge whose answers are slow is in doubt, and takes its time then, as it should.
+// TestInTime checks what is promised in time, with the worker's defaults. No other test runs beside
+// it: a judge whose replies are slow is in doubt, and takes its time then, as it should.
 func TestInTime(t *testing.T) {
 	t.Run("from SIGKILL to running, Strict", func(t *testing.T) { testFromKillToRunning(t, worqr.Strict, lapse+interval+slack) })
 	t.Run("from SIGKILL to running, Fast", func(t *testing.T) { testFromKillToRunning(t, worqr.Fast, time.Second) })
 	t.Run("most of a mesh dies", testMostOfAMeshDies)
 }
 
-// defaults makes a daemon with the worker's defaults, which brisk is not to replace. Only at its
-// end it is quicker.
+// defaults starts a daemon with the worker's defaults, which brisk must not replace. Only its end
+// is quicker.
 func (f *field) defaults(t testing.TB, s setup) *daemon {
 	t.Helper()
 	s.Timing, s.Grace = timing{Beat: time.Second}, 100*time.Millisecond
@@ -48,7 +48,7 @@ func testFromKillToRunning(t *testing.T, takeover worqr.Takeover, most time.Dura
 	})
 }
 
-// longerThan compares how long something took with what is promised, as inTime wants it.
+// longerThan compares how long something took with what is promised, in the form that inTime takes.
 func longerThan(took, most time.Duration) func(times int) []string {
 	return func(times int) (over []string) {
 		if most := time.Duration(times) * most; took > most {
@@ -129,7 +129,7 @@ func killTwenty(t *testing.T, takeover worqr.Takeover) (took []time.Duration, do
 	return took, doubt.count() - before + late
 }
 
-// testMostOfAMeshDies is scenario 107, each case in a mesh of its own and all at once.
+// testMostOfAMeshDies covers scenario 107, each case in a mesh of its own and all at once.
 func testMostOfAMeshDies(t *testing.T) {
 	const bound = 2*lapse + interval // its processes start in this time too
 	for _, c := range []struct {
@@ -151,7 +151,7 @@ func testMostOfAMeshDies(t *testing.T) {
 	}
 }
 
-// mostDie kills workers of a mesh and starts a fresh one. It answers how long it took until that
+// mostDie kills workers of a mesh and starts a fresh one. It returns how long it took until that
 // one had all their tasks.
 func mostDie(t *testing.T, workers, die int) time.Duration {
 	f := newField(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// hand is a worker that the operations play: so what it holds costs the test nothing, and it dies
-// by not beating.
+// hand is a worker that the operations simulate: so what it holds costs the test nothing, and it
+// dies by not beating.
 type hand struct {
 	*field
 	t             testing.TB
@@ -25,7 +25,7 @@ type hand struct {
 	operations    map[string]operation
 }
 
-// play has a worker join and serve a queue.
+// play makes a worker join and serve a queue.
 func (f *field) play(t testing.TB, queue string, lapse int64) *hand {
 	t.Helper()
 	h := &hand{field: f, t: t, queue: queue, worker: uuid.Must(uuid.NewV7()).String(), lapse: lapse, next: 1, operations: map[string]operation{}}
@@ -36,7 +36,7 @@ func (f *field) play(t testing.TB, queue string, lapse int64) *hand {
 	return h
 }
 
-// protocol is the version that this mesh speaks, 1 when nobody has joined it yet.
+// protocol returns the version that this mesh speaks, 1 when nobody has joined it yet.
 func (f *field) protocol(t testing.TB) string {
 	t.Helper()
 	version, err := redis.String(f.conn.Do("HGET", f.meshKey("mesh"), "protocol"))
@@ -70,7 +70,7 @@ func (h *hand) do(name string, args ...any) any {
 	return reply
 }
 
-// fill stores n tasks of 32 bytes, and answers them.
+// fill stores n tasks of 32 bytes, and returns them.
 func (f *field) fill(t testing.TB, queue string, n int) []string {
 	t.Helper()
 	tasks := make([]string, n)
@@ -101,8 +101,8 @@ func (h *hand) hold(n int) {
 	}
 }
 
-// take takes up to n tasks and answers the processes as settle names them. With park it waits for a
-// wake-up then.
+// take takes up to n tasks and returns the processes as settle names them. With park it then waits
+// for a wake-up.
 func (h *hand) take(n int, park bool) (runs string) {
 	h.t.Helper()
 	flag := 0
@@ -168,7 +168,7 @@ func (f *field) serve(t testing.TB, url string, cfg worqr.WorkerConfig) {
 	})
 }
 
-// scripts are the names of all operations, by what EVALSHA calls them.
+// scripts returns the names of all operations, by their SHA-1 in EVALSHA.
 func scripts(t testing.TB) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("../worqr/lua/*.lua")

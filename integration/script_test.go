@@ -14,8 +14,8 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// operation is a script as the mesh sends it: so a test finds it among the commands on their way,
-// and plays a client that is late or dead already.
+// operation is a script as the mesh sends it. With it a test finds the script among the commands on
+// their way, and simulates a client that is late or dead already.
 type operation struct{ source, sha string }
 
 // ofMesh are the operations in the slot of the mesh. The others work on one queue, behind the
@@ -24,7 +24,7 @@ var ofMesh = []string{
 	"join", "beat", "serve", "unserve", "note", "forget", "leave", "fail", "sweep", "roster", "served", "check", "appear", "watch",
 }
 
-// lua reads an operation.
+// lua returns an operation.
 func lua(t testing.TB, name string) operation {
 	t.Helper()
 	files := []string{"lib", name}
@@ -50,7 +50,7 @@ func lua(t testing.TB, name string) operation {
 	return operation{text.String(), hex.EncodeToString(sum[:])}
 }
 
-// is answers whether the command runs this operation.
+// is reports whether the command runs this operation.
 func (o operation) is(c redistest.Command) bool {
 	return len(c.Args) > 1 && (c.Is("EVALSHA") && string(c.Args[1]) == o.sha || c.Is("EVAL") && string(c.Args[1]) == o.source)
 }
@@ -116,13 +116,13 @@ func pass(d time.Duration) { <-time.After(d) }
 
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
-// lazy are the same times without sweeps, for a peer that must not be the reclaimer.
+// lazy returns the same times without sweeps, for a peer that must not be the reclaimer.
 func lazy(t timing) timing {
 	t.Sweep = time.Hour
 	return t
 }
 
-// load makes the server know the operation, so that who sends it next sends it once.
+// load makes the server know the operation, so that the next client sends it once.
 func (o operation) load(t testing.TB, f *field) {
 	t.Helper()
 	if _, err := f.conn.Do("SCRIPT", "LOAD", o.source); err != nil {

@@ -1,8 +1,8 @@
-// Package conformance holds the scripts against the pages that describe them to clients in other
-// languages. It has tests only, and they know nothing of the Go client: they have a connection,
+// Package conformance compares the scripts with the pages that describe them to clients in other
+// languages. It contains only tests, and they know nothing of the Go client: they use a connection,
 // docs/protocol.md, docs/conformance.md and the files in worqr/lua.
 //
-// The scripts are assembled as the first page says. The second page is a list of numbered checks
-// with the calls to make and the answers that must come: each one is run here, line by line, under
-// a namespace of its own.
+// The scripts are assembled as the first page requires. The second page is a list of numbered
+// checks with the calls to make and the replies that must come. Each check is run here, line by
+// line, under a namespace of its own.
 package conformance

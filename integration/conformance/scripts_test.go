@@ -19,13 +19,13 @@ import (
 
 const folder = "../../worqr/lua/"
 
-// operation is a script as a client makes it that has read docs/protocol.md.
+// operation is a script as a client makes it whose author has read docs/protocol.md.
 type operation struct {
 	text, sha string
 	mesh      bool // it works in the slot of the mesh
 }
 
-// assemble makes all scripts as docs/protocol.md says.
+// assemble makes all scripts as docs/protocol.md requires.
 func assemble(t testing.TB) map[string]operation {
 	t.Helper()
 	_, part, found := strings.Cut(page(t, "protocol.md"), "### The text of a script\n")
@@ -51,7 +51,7 @@ func assemble(t testing.TB) map[string]operation {
 	return all
 }
 
-// stripped does with a file what steps 2 to 4 of the page say.
+// stripped applies steps 2 to 4 of the page to a file.
 func stripped(t testing.TB, file string) string {
 	t.Helper()
 	source, err := os.ReadFile(folder + file)
@@ -69,9 +69,9 @@ func stripped(t testing.TB, file string) string {
 	return text.String()
 }
 
-// Whoever assembles the scripts as docs/protocol.md says has the bytes that the Go client sends:
-// those of docs/scripts.json, which a test in worqr holds against its loader. That each runs is
-// shown by the checks.
+// A client that assembles the scripts as docs/protocol.md requires gets the bytes that the Go
+// client sends: those of docs/scripts.json, which a test in worqr compares with its loader. The
+// checks show that each script runs.
 func TestEveryScriptIsMadeAsThePageSays(t *testing.T) {
 	var file struct {
 		Scripts []struct {
@@ -90,7 +90,7 @@ func TestEveryScriptIsMadeAsThePageSays(t *testing.T) {
 			continue
 		}
 		if made.text != shipped.Source || made.sha != shipped.SHA1 || made.mesh != (shipped.Slot == "mesh") {
-			t.Errorf("%s: as docs/protocol.md says it has the SHA-1 %s and mesh slot %v, the Go client sends %s, slot %s; "+
+			t.Errorf("%s: by docs/protocol.md it has the SHA-1 %s and mesh slot %v, the Go client sends %s, slot %s; "+
 				"is its row in the table of files right, and docs/scripts.json current (make scripts)?",
 				shipped.Name, made.sha, made.mesh, shipped.SHA1, shipped.Slot)
 		}
@@ -99,7 +99,7 @@ func TestEveryScriptIsMadeAsThePageSays(t *testing.T) {
 		}
 	}
 	if len(unnamed) > 0 {
-		t.Errorf("docs/protocol.md tells the files of what is no script: %v", slices.Collect(maps.Keys(unnamed)))
+		t.Errorf("docs/protocol.md lists the files of what is no script: %v", slices.Collect(maps.Keys(unnamed)))
 	}
 	if files, err := filepath.Glob(folder + "*.lua"); err != nil || len(files) < len(file.Scripts) {
 		t.Errorf("%d scripts from %d files, %v", len(file.Scripts), len(files), err)

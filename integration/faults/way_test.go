@@ -15,7 +15,7 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// class is what a connection is for, known by what it carries.
+// class is what a connection is for, recognized by what it carries.
 type class string
 
 const (
@@ -24,14 +24,15 @@ const (
 	notes class = "notes" // notifications
 )
 
-// trouble is what becomes of the commands of one class.
+// trouble is what happens to the commands of one class.
 type trouble struct {
 	gate   chan struct{}    // they wait until it is closed; nil: they do not
 	action redistest.Action // of each
 	share  float64          // of how many
 }
 
-// way is one worker's way to Redis. It has trouble as a whole, as a Proxy gives it, and by class.
+// way is one worker's connection to Redis. It can have trouble as a whole, from its Proxy, and by
+// class.
 type way struct {
 	*redistest.Proxy
 	beat string // the digest of the script
@@ -99,7 +100,7 @@ func (w *way) unsetLocked(of class) {
 	delete(w.troubles, of)
 }
 
-// heal ends all trouble. What was kept stays so until Release.
+// heal ends all trouble. What was kept stays kept until Release.
 func (w *way) heal() {
 	for _, of := range []class{beats, data, notes} {
 		w.unset(of)
@@ -109,7 +110,7 @@ func (w *way) heal() {
 	w.Latency(nil)
 }
 
-// know answers how many commands of a class went by.
+// know returns how many commands of a class went by.
 func (w *way) know(of class) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -125,7 +126,7 @@ func (w *way) slow(most time.Duration) {
 	})
 }
 
-// digest is by what a script of the mesh's slot is called.
+// digest returns the SHA-1 by which a script of the mesh's slot is called.
 func digest(t testing.TB, name string) string {
 	t.Helper()
 	source, err := os.ReadFile("../../worqr/lua/" + name + ".lua")

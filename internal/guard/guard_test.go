@@ -16,7 +16,7 @@ import (
 
 const module = "github.com/worqr/worqr-go"
 
-// What a user of the library links: redigo, uuid, zerolog and zerolog's own three.
+// What a user of the library links: redigo, uuid, zerolog and zerolog's own three dependencies.
 var allowed = []string{
 	"github.com/gomodule/redigo/", "github.com/google/uuid", "github.com/rs/zerolog",
 	"github.com/mattn/go-colorable", "github.com/mattn/go-isatty", "golang.org/x/sys/",
@@ -43,8 +43,8 @@ func TestTheLibraryLinksNothingElse(t *testing.T) {
 	}
 }
 
-// Imports go one way: worqr -> events, heartbeat, and internal/pipeline, presence, share; heartbeat
-// has the standard library only.
+// Imports go one way: worqr -> events, heartbeat, and internal/pipeline, presence, share. heartbeat
+// imports the standard library only.
 func TestImportsGoOneWay(t *testing.T) {
 	may := map[string][]string{
 		"heartbeat": {},
@@ -134,7 +134,7 @@ func TestOnlyHeartbeatDecidesThatTimeIsUp(t *testing.T) {
 			}
 			if s, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains(decides, s.Sel.Name) {
 				if pkg, ok := s.X.(*ast.Ident); ok && pkg.Name == "context" {
-					return true // context.AfterFunc waits for an end that somebody else decides
+					return true // context.AfterFunc waits for an end that is decided elsewhere
 				}
 				t.Errorf("%s calls %s", path, s.Sel.Name)
 			}
@@ -143,7 +143,7 @@ func TestOnlyHeartbeatDecidesThatTimeIsUp(t *testing.T) {
 	}
 }
 
-// calls lists the names of the methods and functions of other packages that each file calls.
+// calls returns the names of the methods and functions of other packages that each file calls.
 func calls(t *testing.T, dirs ...string) map[string][]string {
 	list := map[string][]string{}
 	for path, file := range library(t, dirs...) {
@@ -160,7 +160,7 @@ func calls(t *testing.T, dirs ...string) map[string][]string {
 	return list
 }
 
-// library parses the files of these folders, tests and internal ones aside.
+// library parses the files of these folders, except tests and internal packages.
 func library(t *testing.T, dirs ...string) map[string]*ast.File {
 	t.Helper()
 	root := filepath.Join("..", "..")

@@ -11,7 +11,7 @@ import (
 )
 
 // docs/protocol.md has a row for each script, in the table of its slot, and a row for each word by
-// which one refuses: who writes a client in another language reads nothing else.
+// which a script refuses. The author of a client in another language reads nothing else.
 func TestTheProtocolNamesWhatTheScriptsDo(t *testing.T) {
 	data, err := os.ReadFile("../../docs/protocol.md")
 	if err != nil {
@@ -31,14 +31,14 @@ func TestTheProtocolNamesWhatTheScriptsDo(t *testing.T) {
 	for name, text := range luaFiles(t) {
 		if name != "lib" && name != "hold" {
 			scripts[name] = "queue"
-			if strings.Contains(text, "-- KEYS[1]") { // the others have what lib.lua says
+			if strings.Contains(text, "-- KEYS[1]") { // the others have the keys that lib.lua describes
 				scripts[name] = "mesh"
 			}
 		}
 		for _, word := range regexp.MustCompile(`err = '([A-Z]+) `).FindAllStringSubmatch(text, -1) {
 			row := regexp.MustCompile("(?m)^\\| `" + word[1] + "` \\| ([^|]+)").FindStringSubmatch(refusals)
 			if row == nil || !strings.Contains(row[1], name) {
-				t.Errorf("docs/protocol.md does not say that %s answers %s", name, word[1])
+				t.Errorf("docs/protocol.md does not list that %s refuses with %s", name, word[1])
 			}
 		}
 	}
@@ -53,8 +53,8 @@ func TestTheProtocolNamesWhatTheScriptsDo(t *testing.T) {
 	}
 }
 
-// section cuts out what stands below a heading, up to the next one, and answers what follows it
-// too.
+// section returns what stands below a heading, up to the next heading, and what follows the
+// heading.
 func section(t *testing.T, text, heading string) (body, rest string) {
 	t.Helper()
 	_, rest, found := strings.Cut(text, heading)
@@ -65,7 +65,8 @@ func section(t *testing.T, text, heading string) (body, rest string) {
 	return body, rest
 }
 
-// A client meets each key and channel that a script names: docs/protocol.md says what it holds.
+// A client meets each key and channel that a script names. docs/protocol.md describes what it
+// holds.
 func TestTheProtocolNamesEveryKeyAndChannel(t *testing.T) {
 	data, err := os.ReadFile("../../docs/protocol.md")
 	if err != nil {
@@ -85,8 +86,8 @@ func TestTheProtocolNamesEveryKeyAndChannel(t *testing.T) {
 	}
 }
 
-// docs/persistent.md speaks of scripts, keys and reasons in code type. What no script has is not
-// there any more.
+// docs/persistent.md has the names of scripts, keys and reasons in code type. Each of them must be
+// in a script.
 func TestThePageOnPersistentTasksNamesWhatIsThere(t *testing.T) {
 	data, err := os.ReadFile("../../docs/persistent.md")
 	if err != nil {
@@ -101,7 +102,7 @@ func TestThePageOnPersistentTasksNamesWhatIsThere(t *testing.T) {
 	}
 }
 
-// luaFiles reads worqr/lua, by the names without their ending.
+// luaFiles returns the files of worqr/lua by their names without the ending.
 func luaFiles(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("../../worqr/lua/*.lua")

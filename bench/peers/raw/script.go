@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// script assembles a script of a queue as the library does: after the preludes that it needs, without comments.
+// script assembles a script of a queue as the library does: after the preludes that it needs,
+// without comments.
 func script(dir, name string) (string, error) {
 	own, err := os.ReadFile(filepath.Join(dir, name+".lua"))
 	if err != nil {
