@@ -22,6 +22,7 @@ const off = 10 * time.Minute
 // is shifted here, which has the same effect: no other two clocks could be compared. All that is
 // sent is checked too: no argument of any command carries what a client's clock shows.
 func TestAWorkersClockIsTenMinutesOff(t *testing.T) {
+	t.Parallel()
 	library := buildClock(t)
 	for _, shift := range []time.Duration{off, -off} {
 		t.Run(shift.String(), func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 // The server's container stands still, loses its network, is killed and started again, each for
 // longer than the lapse: the same processes work on, nothing is lost and nothing finished twice.
 func TestTheServersContainerFails(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		down, up func(*redistest.Server, testing.TB)

@@ -78,6 +78,7 @@ func TestAHeartbeatDeletedByHand(t *testing.T) {
 // cut off from Redis: then only its clock can stop it. The peer is in no doubt, and sees at once
 // that the heartbeat is gone.
 func TestALiveWorkerIsFailedFromElsewhere(t *testing.T) {
+	t.Parallel()
 	for _, cutOff := range []bool{false, true} {
 		t.Run(map[bool]string{false: "told", true: "cut off"}[cutOff], func(t *testing.T) {
 			t.Parallel()
@@ -120,6 +121,7 @@ func TestALiveWorkerIsFailedFromElsewhere(t *testing.T) {
 
 // scenario 36: a worker that stands still, and a server that does, for less than the lapse.
 func TestAStallShorterThanTheLapse(t *testing.T) {
+	t.Parallel()
 	long := timing{Beat: brisk.Beat, Lapse: 2 * brisk.Lapse, Sweep: brisk.Sweep}
 	for _, who := range []string{"worker", "server"} {
 		t.Run(who, func(t *testing.T) {

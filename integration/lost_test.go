@@ -42,6 +42,7 @@ var lostReply = []struct {
 // scenario 28, scenario 92, scenario 101: t1 was taken and its worker does not know. It gets it all
 // the same, once, and a copy that arrives when t1 is finished draws nothing.
 func TestATakeWhoseReplyIsLost(t *testing.T) {
+	t.Parallel()
 	for _, lost := range lostReply {
 		t.Run(lost.name, func(t *testing.T) {
 			t.Parallel()
@@ -68,6 +69,7 @@ func TestATakeWhoseReplyIsLost(t *testing.T) {
 
 // scenario 92: the finish ran, or will run. Its result is true, there is one effect and one event.
 func TestASettleWhoseReplyIsLost(t *testing.T) {
+	t.Parallel()
 	for _, lost := range lostReply {
 		t.Run(lost.name, func(t *testing.T) {
 			t.Parallel()
@@ -96,6 +98,7 @@ func TestASettleWhoseReplyIsLost(t *testing.T) {
 
 // scenario 92: a plain enqueue is never repeated once it was sent.
 func TestAnEnqueueWhoseReplyIsLost(t *testing.T) {
+	t.Parallel()
 	for _, lost := range []struct {
 		name    string
 		action  redistest.Action

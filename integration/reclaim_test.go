@@ -117,6 +117,7 @@ func (f *field) firstStepOnly(t testing.TB, at timing) halting {
 
 // scenario 42: once the connection fails at each reclaim, once the server refuses it.
 func TestAReclaimThatFailsIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []string{"connection", "server"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()

@@ -116,6 +116,7 @@ func TestScriptsAreFlushedWhileTheyRun(t *testing.T) {
 // scenario 91: the server restarts, by SIGTERM and by SIGKILL, shorter and longer than the lapse.
 // What it acknowledged is on its disk.
 func TestTheServerRestarts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		end  func(*redistest.Server, testing.TB)

@@ -26,6 +26,7 @@ var short600 = timing{Beat: 150 * time.Millisecond, Lapse: 600 * time.Millisecon
 // print every 10 ms that they hold, with the instant on the machine's one clock. The witness is
 // this process: it compares both reports.
 func TestTheHolderStopsBeforeAPeerTakesOver(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	const meshes, runs = 5, 6
 	for i := range meshes {
