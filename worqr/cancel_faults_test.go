@@ -23,7 +23,7 @@ func deaf(t testing.TB, ns string) (*worqr.Mesh, *redistest.Proxy) {
 	}), proxy
 }
 
-// scenario 66a. Not parallel: it measures time.
+// scenario 66a. It measures time: no other test runs beside its faults.
 func TestCancelReachesAHolderWithoutSubscription(t *testing.T) {
 	for name, fault := range map[string]func(*redistest.Proxy){
 		"refused":             func(p *redistest.Proxy) { p.Refuse(true) },
@@ -31,6 +31,7 @@ func TestCancelReachesAHolderWithoutSubscription(t *testing.T) {
 		"silent towards both": func(p *redistest.Proxy) { p.Freeze(redistest.Both) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ns := redistest.Namespace(t)
 			m, proxy := deaf(t, ns)
 			const beats = 2 * time.Second // two of the default

@@ -124,7 +124,10 @@ func (p *pair) clients(c redis.Conn, name string) (ids []string) {
 // one-shot tasks, holds, beats, notifications, presence and the watch go on within 3 s.
 func TestDemotedPrimaryKeepsItsConnections(t *testing.T) {
 	for how, demote := range demotions {
-		t.Run(how, func(t *testing.T) { demoted(t, newPair(t), demote) })
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			demoted(t, newPair(t), demote)
+		})
 	}
 }
 

@@ -52,7 +52,8 @@ func TestTaskEnqueuedWhileUnsubscribedRunsOnReconnect(t *testing.T) {
 	}
 }
 
-// scenario 67, scenario 70: no notification arrives, ever. Not parallel: it measures time.
+// scenario 67, scenario 70: no notification arrives, ever. It measures time: no other test runs
+// beside its faults.
 func TestTasksRunWithoutAnyNotification(t *testing.T) {
 	for name, fault := range map[string]func(*redistest.Proxy){
 		"refused": func(p *redistest.Proxy) { p.Refuse(true) },
@@ -60,6 +61,7 @@ func TestTasksRunWithoutAnyNotification(t *testing.T) {
 	} {
 		for _, queues := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s, %d queues", name, queues), func(t *testing.T) {
+				t.Parallel()
 				runsWithoutNotification(t, queues, fault)
 			})
 		}

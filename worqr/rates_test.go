@@ -88,39 +88,46 @@ func (f *traffic) rate(t testing.TB, window time.Duration) (rate float64, list s
 }
 
 // scenario 69: each worker's beat and look, and for the whole mesh one round, one who watches who
-// is present, and a deputy. Not parallel: it counts over time.
+// is present, and a deputy. It counts over time: no other test runs beside its meshes.
 func TestIdleWorkersAreQuiet(t *testing.T) {
 	const window, ofWorker, ofRound, ofWatch = 5 * time.Second, 2.5, 5, 14
 	for _, c := range []struct{ workers, meshes int }{{10, 1}, {10, 10}, {1, 1}} {
-		f := idle(t, c.workers, c.meshes, []string{"q"})
-		most := ofWorker*float64(c.workers) + ofRound
-		if c.workers > 1 {
-			most += ofWatch
-		}
-		var rate float64
-		var list string
-		for range 3 { // who gets slow answers is in doubt for a Lapse, and then each looks at its peers
-			rate, list = f.rate(t, window)
-			t.Logf("%d workers of %d clients: %.1f commands per second: %s", c.workers, c.meshes, rate, list)
-			if rate <= most {
-				break
+		t.Run(fmt.Sprintf("%d workers of %d clients", c.workers, c.meshes), func(t *testing.T) {
+			t.Parallel()
+			f := idle(t, c.workers, c.meshes, []string{"q"})
+			most := ofWorker*float64(c.workers) + ofRound
+			if c.workers > 1 {
+				most += ofWatch
 			}
-		}
-		if rate > most {
-			t.Errorf("%d workers of %d clients: %.1f commands per second, want %.1f at most: %s", c.workers, c.meshes, rate, most, list)
-		}
+			var rate float64
+			var list string
+			for range 3 { // who gets slow answers is in doubt for a Lapse, and then each looks at its peers
+				rate, list = f.rate(t, window)
+				t.Logf("%.1f commands per second: %s", rate, list)
+				if rate <= most {
+					return
+				}
+			}
+			t.Errorf("%.1f commands per second, want %.1f at most: %s", rate, most, list)
+		})
 	}
 }
 
-// scenario 108. Not parallel: it counts over time.
+// scenario 108. It counts over time: no other test runs beside its two meshes.
 func TestRestOfManyQueuesIsThatOfOne(t *testing.T) {
 	const window = 5 * time.Second
-	one, many := idle(t, 1, 1, []string{"q"}), idle(t, 1, 1, numbered("q", 50))
-	ofOne, listOne := one.rate(t, window)
-	ofMany, listMany := many.rate(t, window)
-	t.Logf("1 queue: %.2f/s: %s", ofOne, listOne)
-	t.Logf("50 queues: %.2f/s: %s", ofMany, listMany)
-	if ofMany > 1.3*ofOne {
-		t.Errorf("50 queues cost %.2f commands per second, one costs %.2f: %s", ofMany, ofOne, listMany)
+	numbers := []int{1, 50}
+	rates, lists := make([]float64, len(numbers)), make([]string, len(numbers))
+	t.Run("both", func(t *testing.T) {
+		for i, n := range numbers {
+			t.Run(fmt.Sprintf("%d queues", n), func(t *testing.T) {
+				t.Parallel()
+				rates[i], lists[i] = idle(t, 1, 1, numbered("q", n)).rate(t, window)
+				t.Logf("%.2f/s: %s", rates[i], lists[i])
+			})
+		}
+	})
+	if rates[1] > 1.3*rates[0] {
+		t.Errorf("50 queues cost %.2f commands per second, one costs %.2f: %s", rates[1], rates[0], lists[1])
 	}
 }
