@@ -28,8 +28,9 @@ type field struct {
 	jobs  int
 }
 
-// Daemons of two revisions serve the same queues while the ones are replaced by the others, and back.
-// In each round one ends in order, one is killed, and one is frozen for longer than its lapse first.
+// Daemons of two revisions serve the same queues while the ones are replaced by the others, and
+// back. In each round one ends in order, one is killed, and one is frozen for longer than its lapse
+// first.
 func TestDaemonsOfTwoRevisionsShareTheirQueues(t *testing.T) {
 	older, newer := build(t)
 	f := &field{T: t, url: redistest.Shared(t).URL(), ns: redistest.Namespace(t)}
