@@ -1,4 +1,4 @@
-package events
+package subscribe
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 	"go.uber.org/goleak"
+
+	"github.com/worqr/worqr-go/events"
 )
 
 // Not parallel: it looks at all goroutines of the process.
@@ -18,15 +20,15 @@ func TestRunLeavesNothingBehind(t *testing.T) {
 	r := listen(t, s)
 	entered, release := make(chan struct{}), make(chan struct{})
 	calls := make(chan int, 10)
-	r.On("q", func(e Event) {
+	r.On("q", func(e events.Event) {
 		calls <- e.Count
 		if e.Count == 1 {
 			close(entered)
 			<-release
 		}
-	}, Work)
+	}, events.Work)
 	hint := make(chan int, 10)
-	r.OnHint("q", Work, func(e Event) { hint <- e.Count })
+	r.OnHint("q", events.Work, func(e events.Event) { hint <- e.Count })
 	r.awaitReady()
 	for _, n := range []string{"1", "2", "3"} {
 		r.publish("q:work", n)
@@ -78,7 +80,7 @@ func TestRunWithEndedContext(t *testing.T) {
 	t.Parallel()
 	r := listen(t, shared(t))
 	r.stop()
-	r.On("q", func(Event) {})
+	r.On("q", func(events.Event) {})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := r.Run(ctx); err != nil || r.dials.Load() != 0 {
@@ -86,8 +88,8 @@ func TestRunWithEndedContext(t *testing.T) {
 	}
 }
 
-// Run ends at once wherever it is: dialling, asking, pausing, or with a
-// connection that has gone silent.
+// Run ends at once wherever it is: dialling, asking, pausing, or with a connection that has gone
+// silent.
 func TestRunEndsWhereverItIs(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
@@ -129,7 +131,7 @@ func TestRunEndsWhereverItIs(t *testing.T) {
 		},
 	} {
 		r := listen(t, s, adjust)
-		r.On("q", func(Event) {})
+		r.On("q", func(events.Event) {})
 		await(t, name, hang)
 		r.stop()
 		if strings.Contains(r.logs.text(), "context canceled") {
@@ -142,7 +144,7 @@ func TestRunEndsWhereverItIs(t *testing.T) {
 	r := listen(t, s, func(c *Config) {
 		c.Dial = func(context.Context) (redis.Conn, error) { return nil, errors.New("no route") }
 	})
-	r.On("q", func(Event) {})
+	r.On("q", func(events.Event) {})
 	until(t, "a long pause", func() bool {
 		lines := r.logs.lines(t, "not connected")
 		return len(lines) > 2
@@ -150,8 +152,8 @@ func TestRunEndsWhereverItIs(t *testing.T) {
 	r.stop()
 }
 
-// A user without the right to the channels: told what to do, asked again at a
-// growing pace, and ready once the right is there.
+// A user without the right to the channels: told what to do, asked again at a growing pace, and
+// ready once the right is there.
 func TestRefusedChannels(t *testing.T) {
 	t.Parallel()
 	s := private(t)
@@ -190,12 +192,12 @@ func TestManyChannels(t *testing.T) {
 	r.stop() // so that the connection begins with all of them
 	ready := make(chan struct{}, 10)
 	r.OnReady(func() { ready <- struct{}{} })
-	got := make(chan Event, 1)
+	got := make(chan events.Event, 1)
 	var stops []func()
 	for i := range queues {
-		stops = append(stops, r.On(strings.Repeat("x", i%7)+string(rune('A'+i)), func(e Event) { got <- e }, Done))
+		stops = append(stops, r.On(strings.Repeat("x", i%7)+string(rune('A'+i)), func(e events.Event) { got <- e }, events.Done))
 	}
-	keep := r.On("last", func(e Event) { got <- e }, Work)
+	keep := r.On("last", func(e events.Event) { got <- e }, events.Work)
 	defer keep()
 	r.run()
 	await(t, "OnReady", ready)

@@ -1,4 +1,4 @@
-package events
+package subscribe
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/events"
 )
 
 // works proves that the listener is ready for the nth time and gets events.
@@ -26,7 +28,7 @@ func works(r *rig, ready <-chan struct{}, got <-chan int, n int) {
 func watch(r *rig) (ready chan struct{}, got chan int) {
 	ready, got = make(chan struct{}, 100), make(chan int, 100)
 	r.OnReady(func() { ready <- struct{}{} })
-	r.On("q", func(e Event) { got <- e.Count }, Work)
+	r.On("q", func(e events.Event) { got <- e.Count }, events.Work)
 	return ready, got
 }
 
@@ -67,8 +69,8 @@ func TestReconnectsAfterRestart(t *testing.T) {
 	works(r, ready, got, 2)
 }
 
-// A quiet connection is kept, a dead one is not: it goes silent without being
-// closed, and is replaced within 2*Ping and the first pause.
+// A quiet connection is kept, a dead one is not: it goes silent without being closed, and is
+// replaced within 2*Ping and the first pause.
 func TestNoticesHalfOpenConnection(t *testing.T) {
 	t.Parallel()
 	const ping = 500 * time.Millisecond // a busy machine stalls a process for longer than one thinks
@@ -121,7 +123,7 @@ func TestHangingWriteIsFreed(t *testing.T) {
 	stuck.stuck.Store(true)
 	long := strings.Repeat("x", 1<<20) // more than the sockets hold
 	for i := range 16 {
-		r.On(long+strconv.Itoa(i), func(Event) {}, Work)
+		r.On(long+strconv.Itoa(i), func(events.Event) {}, events.Work)
 	}
 	until(t, "another connection", func() bool { return r.dials.Load() >= 2 && r.Ready() })
 }
@@ -133,7 +135,7 @@ func TestNoDialWhileNothingIsWanted(t *testing.T) {
 	stop := r.OnReady(func() { t.Error("ready for nothing") })
 	never(t, "a dial", func() bool { return r.dials.Load() > 0 })
 	stop()
-	stop = r.On("q", func(Event) {})
+	stop = r.On("q", func(events.Event) {})
 	r.awaitReady()
 	stop()
 	until(t, "the connection to be closed", func() bool { return !r.connected() })
@@ -156,8 +158,7 @@ func never(t *testing.T, what string, fact func() bool) {
 	}
 }
 
-// The database's number is a part of the name, and is asked before dialling
-// until it is known.
+// The database's number is a part of the name, and is asked before dialling until it is known.
 func TestDatabaseIsAskedUntilItAnswers(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 10)
@@ -175,8 +176,8 @@ func TestDatabaseIsAskedUntilItAnswers(t *testing.T) {
 		}
 	})
 	dials = r.dials.Load
-	got := make(chan Event, 1)
-	r.On("q", func(e Event) { got <- e })
+	got := make(chan events.Event, 1)
+	r.On("q", func(e events.Event) { got <- e })
 	r.awaitReady()
 	r.publish("q:work", "1")
 	r.do("PUBLISH", r.cfg.Namespace+"@5:q:work", "2")

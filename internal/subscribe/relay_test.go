@@ -1,4 +1,4 @@
-package events
+package subscribe
 
 import (
 	"net"
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// relay passes TCP connections on to addr, until they are frozen: then they stay
-// open and nothing more comes through, as when a cable is pulled.
+// relay passes TCP connections on to addr, until they are frozen: then they stay open and nothing
+// more comes through, as when a cable is pulled.
 type relay struct {
 	net.Listener
 	addr    string

@@ -1,4 +1,4 @@
-package events
+package subscribe
 
 import (
 	"bytes"
@@ -63,8 +63,8 @@ func private(t *testing.T) *server {
 	return s
 }
 
-// childOfTest makes a child end with this process where the system can do that,
-// so that a test that panics or times out leaves no server behind.
+// childOfTest makes a child end with this process where the system can do that, so that a test that
+// panics or times out leaves no server behind.
 var childOfTest *syscall.SysProcAttr
 
 // server is a redis-server, a child of this process.
@@ -73,8 +73,7 @@ type server struct {
 	cmd  *exec.Cmd
 }
 
-// start starts one on the port, or on a free one for 0, and waits until it
-// answers.
+// start starts one on the port, or on a free one for 0, and waits until it answers.
 func start(port int) (*server, error) {
 	var err error
 	for range 5 { // a free port may be taken before the server has it
@@ -128,8 +127,7 @@ func (s *server) stop() {
 	_ = s.cmd.Wait()
 }
 
-// rig is a running Listener with a namespace of its own, and what it takes to
-// test it.
+// rig is a running Listener with a namespace of its own, and what it takes to test it.
 type rig struct {
 	*Listener
 	t     *testing.T
@@ -142,7 +140,7 @@ type rig struct {
 
 var rigs atomic.Int64
 
-// listen makes a rig. Its Run begins at once, unless adjust says hold.
+// listen makes a rig. Its Run begins at once.
 func listen(t *testing.T, s *server, adjust ...func(*Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, logs: &logs{}, name: fmt.Sprintf("listener-%d", rigs.Add(1))}
@@ -221,7 +219,7 @@ func (r *rig) subscribers(suffix string) int {
 	return n
 }
 
-// connected tells whether the server has a connection of this rig's listener.
+// connected reports whether the server has a connection of this rig's listener.
 func (r *rig) connected() bool {
 	r.t.Helper()
 	list, err := redis.String(r.do("CLIENT", "LIST"), nil)
@@ -279,7 +277,7 @@ func (l *logs) text() string {
 	return l.buf.String()
 }
 
-// lines gives the log's lines whose message contains what.
+// lines returns the lines of the log whose message contains what.
 func (l *logs) lines(t *testing.T, what string) (found []map[string]any) {
 	t.Helper()
 	for line := range strings.Lines(l.text()) {

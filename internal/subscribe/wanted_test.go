@@ -1,20 +1,21 @@
-package events
+package subscribe
 
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/worqr/worqr-go/events"
 )
 
-// Against a model of the server (which answers in order) and in any
-// interleaving of registering, stopping, sending and answering: Ready is never
-// true while a wanted channel is not subscribed, and once all is answered the
-// server has what is wanted and everybody has been told.
+// Against a model of the server (which answers in order) and in any interleaving of registering,
+// stopping, sending and answering: Ready is never true while a wanted channel is not subscribed,
+// and once all is answered the server has what is wanted and everybody has been told.
 func TestWantedConverges(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		w := newWanted()
-		topics := []topic{{Work, "a"}, {Done, "a"}, {Work, "b"}, {mesh, ""}}
+		topics := []topic{{events.Work, "a"}, {events.Done, "a"}, {events.Work, "b"}, {mesh, ""}}
 		type registration struct {
 			h  *handler
 			on []topic

@@ -1,4 +1,4 @@
-package events
+package subscribe
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/events"
 )
 
 func TestBackoff(t *testing.T) {
@@ -25,8 +27,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// A connection that was ready for as long as Ping begins the pauses anew; one
-// that was not does not.
+// A connection that was ready for as long as Ping begins the pauses anew; one that was not does
+// not.
 func TestBackoffStartsOver(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -51,7 +53,7 @@ func TestBackoffStartsOver(t *testing.T) {
 				}
 			}
 		})
-		r.On("q", func(Event) {})
+		r.On("q", func(events.Event) {})
 		r.awaitReady()
 		since := time.Now()
 		until(t, "more than the shorter Ping", func() bool { return time.Since(since) > 450*time.Millisecond })
@@ -83,7 +85,7 @@ func TestLogHoldsNoURL(t *testing.T) {
 		r := listen(t, shared(t), func(c *Config) {
 			c.Dial = func(ctx context.Context) (redis.Conn, error) { return redis.DialURLContext(ctx, url) }
 		})
-		r.On("q", func(Event) {})
+		r.On("q", func(events.Event) {})
 		until(t, "a failed dial", func() bool { return len(r.logs.lines(t, "not connected")) > 0 })
 		if strings.Contains(r.logs.text(), "hunter2") {
 			t.Errorf("%s: the log says %s", url, r.logs.text())

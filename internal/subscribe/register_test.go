@@ -1,4 +1,4 @@
-package events
+package subscribe
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/events"
 )
 
 func TestNewRefuses(t *testing.T) {
@@ -37,9 +39,9 @@ func TestNewRefuses(t *testing.T) {
 		t.Errorf("got %+v, %v", l, err)
 	}
 	for what, f := range map[string]func(){
-		"On":     func() { l.On("q", func(Event) {}, Joined) },
-		"OnMesh": func() { l.OnMesh(func(Event) {}, Work) },
-		"OnHint": func() { l.OnHint("q", mesh, func(Event) {}) },
+		"On":     func() { l.On("q", func(events.Event) {}, events.Joined) },
+		"OnMesh": func() { l.OnMesh(func(events.Event) {}, events.Work) },
+		"OnHint": func() { l.OnHint("q", mesh, func(events.Event) {}) },
 	} {
 		func() {
 			defer func() {
@@ -62,19 +64,19 @@ func TestNamesNeverCross(t *testing.T) {
 	r := listen(t, shared(t))
 	type at struct {
 		name string
-		Event
+		events.Event
 	}
 	got := make(chan at, 1000)
 	for _, name := range names {
-		r.On(name, func(e Event) { got <- at{name, e} }, Work, Work, Cancel, Delete, Done)
-		for _, k := range []Kind{Work, Cancel, Delete, Done} {
-			r.OnHint(name, k, func(e Event) { got <- at{name, e} })
+		r.On(name, func(e events.Event) { got <- at{name, e} }, events.Work, events.Work, events.Cancel, events.Delete, events.Done)
+		for _, k := range []events.Kind{events.Work, events.Cancel, events.Delete, events.Done} {
+			r.OnHint(name, k, func(e events.Event) { got <- at{name, e} })
 		}
 		r.OnWake("worker-"+name, func(q string, failed bool) {
-			got <- at{"worker-" + name, Event{Kind: wake, Queue: q}}
+			got <- at{"worker-" + name, events.Event{Kind: wake, Queue: q}}
 		})
 	}
-	r.OnMesh(func(e Event) { got <- at{"", e} })
+	r.OnMesh(func(e events.Event) { got <- at{"", e} })
 	r.awaitReady()
 	seen := 0
 	expect := func(times int, want at) {
@@ -90,17 +92,17 @@ func TestNamesNeverCross(t *testing.T) {
 	}
 	for _, name := range names {
 		r.publish(name+":work", "1")
-		expect(2, at{name, Event{Kind: Work, Queue: name}})
+		expect(2, at{name, events.Event{Kind: events.Work, Queue: name}})
 		r.publish(name+":cancel", "1\nt")
-		expect(2, at{name, Event{Kind: Cancel, Queue: name}})
+		expect(2, at{name, events.Event{Kind: events.Cancel, Queue: name}})
 		r.publish(name+":delete", "1")
-		expect(2, at{name, Event{Kind: Delete, Queue: name}})
+		expect(2, at{name, events.Event{Kind: events.Delete, Queue: name}})
 		r.publish(name+":done", "w p 1\nt")
-		expect(2, at{name, Event{Kind: Done, Queue: name}})
+		expect(2, at{name, events.Event{Kind: events.Done, Queue: name}})
 		r.publish("wake:worker-"+name, "wake "+name)
-		expect(1, at{"worker-" + name, Event{Kind: wake, Queue: name}})
+		expect(1, at{"worker-" + name, events.Event{Kind: wake, Queue: name}})
 		r.publish("mesh", "joined w")
-		expect(1, at{"", Event{Kind: Joined}})
+		expect(1, at{"", events.Event{Kind: events.Joined}})
 	}
 	r.stop() // ends every delivery, so that nothing more can come
 	if len(got) != 0 || seen != 10*len(names) {
@@ -111,18 +113,18 @@ func TestNamesNeverCross(t *testing.T) {
 func TestMeshAndWake(t *testing.T) {
 	t.Parallel()
 	r := listen(t, shared(t))
-	all, some, woken := make(chan Event, 10), make(chan Event, 10), make(chan string, 10)
-	r.OnMesh(func(e Event) { all <- e })
-	r.OnMesh(func(e Event) { some <- e }, Lapsed)
+	all, some, woken := make(chan events.Event, 10), make(chan events.Event, 10), make(chan string, 10)
+	r.OnMesh(func(e events.Event) { all <- e })
+	r.OnMesh(func(e events.Event) { some <- e }, events.Lapsed)
 	r.OnWake("w1", func(q string, failed bool) { woken <- q + " " + strconv.FormatBool(failed) })
 	r.awaitReady()
-	for _, k := range []Kind{Joined, Left, Lapsed, Reclaimed} {
+	for _, k := range []events.Kind{events.Joined, events.Left, events.Lapsed, events.Reclaimed} {
 		r.publish("mesh", k.String()+" w7")
 		if e := await(t, "a mesh event", all); e.Kind != k || e.Worker != "w7" || e.Queue != "" {
 			t.Errorf("got %+v, want %v", e, k)
 		}
 	}
-	if e := await(t, "the one of its kind", some); e.Kind != Lapsed || len(some) != 0 {
+	if e := await(t, "the one of its kind", some); e.Kind != events.Lapsed || len(some) != 0 {
 		t.Errorf("got %+v and %d more", e, len(some))
 	}
 	r.publish("wake:w2", "fail")
@@ -135,28 +137,28 @@ func TestMeshAndWake(t *testing.T) {
 	}
 }
 
-// Every registration on a live connection is followed by OnReady, without
-// waiting for the next ping: also when its channel was confirmed long ago.
+// Every registration on a live connection is followed by OnReady, without waiting for the next
+// ping: also when its channel was confirmed long ago.
 func TestLateRegistrationGetsReady(t *testing.T) {
 	t.Parallel()
 	r := listen(t, shared(t))
 	ready := make(chan struct{}, 100)
 	stopReady := r.OnReady(func() { ready <- struct{}{} })
-	r.On("a", func(Event) {}, Work)
+	r.On("a", func(events.Event) {}, events.Work)
 	await(t, "the first OnReady", ready)
 	for _, register := range []func() func(){
-		func() func() { return r.On("b", func(Event) {}) },
-		func() func() { return r.On("a", func(Event) {}, Work) },
-		func() func() { return r.OnHint("a", Work, func(Event) {}) },
+		func() func() { return r.On("b", func(events.Event) {}) },
+		func() func() { return r.On("a", func(events.Event) {}, events.Work) },
+		func() func() { return r.OnHint("a", events.Work, func(events.Event) {}) },
 		func() func() { return r.OnWake("w", func(string, bool) {}) },
-		func() func() { return r.OnMesh(func(Event) {}) },
+		func() func() { return r.OnMesh(func(events.Event) {}) },
 	} {
 		register()
 		await(t, "OnReady after a later registration", ready)
 		r.awaitReady()
 	}
 	stopReady()
-	r.On("c", func(Event) {})
+	r.On("c", func(events.Event) {})
 	r.awaitReady()
 	if len(ready) > 0 {
 		t.Errorf("OnReady was called %d times too often", len(ready))
@@ -166,9 +168,9 @@ func TestLateRegistrationGetsReady(t *testing.T) {
 func TestStopUnsubscribes(t *testing.T) {
 	t.Parallel()
 	r := listen(t, shared(t))
-	none := func(Event) {}
-	stop1 := r.On("q", none, Work, Work, Done)
-	stop2 := r.OnHint("q", Work, none)
+	none := func(events.Event) {}
+	stop1 := r.On("q", none, events.Work, events.Work, events.Done)
+	stop2 := r.OnHint("q", events.Work, none)
 	stop3 := r.OnMesh(none)
 	r.awaitReady()
 	if w, d, m := r.subscribers("q:work"), r.subscribers("q:done"), r.subscribers("mesh"); w != 1 || d != 1 || m != 1 {
@@ -195,20 +197,20 @@ func TestStopUnsubscribes(t *testing.T) {
 	if r.Ready() || r.logs.text() != "" {
 		t.Errorf("Ready is %v, the log says %s", r.Ready(), r.logs.text())
 	}
-	r.On("q", none, Work)
+	r.On("q", none, events.Work)
 	r.awaitReady()
 	if r.dials.Load() != 2 {
 		t.Errorf("%d dials, want 2", r.dials.Load())
 	}
 }
 
-// Many register and stop at once on a few channels; then the server knows
-// exactly what is still wanted, and all of it works.
+// Many register and stop at once on a few channels; then the server knows exactly what is still
+// wanted, and all of it works.
 func TestRegisterHammer(t *testing.T) {
 	t.Parallel()
 	r := listen(t, shared(t))
 	const queues, goroutines, rounds = 5, 8, 150
-	keep := r.OnMesh(func(Event) {}) // so that the connection stays
+	keep := r.OnMesh(func(events.Event) {}) // so that the connection stays
 	var wg sync.WaitGroup
 	var called atomic.Int64
 	var left [queues]atomic.Int64
@@ -219,9 +221,9 @@ func TestRegisterHammer(t *testing.T) {
 				n := rng.IntN(queues)
 				var stop func()
 				if rng.IntN(2) == 0 {
-					stop = r.On("q"+strconv.Itoa(n), func(Event) { called.Add(1) }, Work)
+					stop = r.On("q"+strconv.Itoa(n), func(events.Event) { called.Add(1) }, events.Work)
 				} else {
-					stop = r.OnHint("q"+strconv.Itoa(n), Work, func(Event) { called.Add(1) })
+					stop = r.OnHint("q"+strconv.Itoa(n), events.Work, func(events.Event) { called.Add(1) })
 				}
 				if n > 1 && rng.IntN(4) == 0 {
 					left[n].Add(1)

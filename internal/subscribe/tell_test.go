@@ -1,4 +1,4 @@
-package events
+package subscribe
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/events"
 )
 
 // What is told goes to that one callback, in order with what is told before and after, and only
@@ -22,22 +24,22 @@ func TestTellReachesOneRegistration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan Event, 10)
-	r := l.Register("q", func(e Event) { told <- e }, Work)
-	other := l.Register("q", func(e Event) { t.Errorf("another registration was told %v", e) })
+	told := make(chan events.Event, 10)
+	r := l.Register("q", func(e events.Event) { told <- e }, events.Work)
+	other := l.Register("q", func(e events.Event) { t.Errorf("another registration was told %v", e) })
 	defer other.Stop()
-	r.Tell(Event{Kind: Work, Queue: "q", Count: 1}) // nothing runs yet
+	r.Tell(events.Event{Kind: events.Work, Queue: "q", Count: 1}) // nothing runs yet
 
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- l.Run(ctx) }()
 	<-running
 	for n := range 9 {
-		r.Tell(Event{Kind: Work, Queue: "q", Count: 100 + n})
-		r.Tell(Event{Kind: Done, Queue: "q"}) // not a kind of this registration
+		r.Tell(events.Event{Kind: events.Work, Queue: "q", Count: 100 + n})
+		r.Tell(events.Event{Kind: events.Done, Queue: "q"}) // not a kind of this registration
 	}
 	for n := range 9 {
-		if e := <-told; e.Kind != Work || e.Count != 100+n {
+		if e := <-told; e.Kind != events.Work || e.Count != 100+n {
 			t.Fatalf("told %v, want work %d", e, 100+n)
 		}
 	}
@@ -45,7 +47,7 @@ func TestTellReachesOneRegistration(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	r.Tell(Event{Kind: Work, Queue: "q", Count: 200})
+	r.Tell(events.Event{Kind: events.Work, Queue: "q", Count: 200})
 	r.Stop()
 	select {
 	case e := <-told:

@@ -1,4 +1,4 @@
-package events
+package subscribe
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/worqr/worqr-go/events"
 )
 
 func TestCallbackSeesEventsInOrder(t *testing.T) {
@@ -15,7 +17,7 @@ func TestCallbackSeesEventsInOrder(t *testing.T) {
 	r := listen(t, shared(t), func(c *Config) { c.Buffer = n })
 	inside := make(chan struct{}, 1) // full while a call is in progress
 	got := make(chan string, n)
-	r.On("q", func(e Event) {
+	r.On("q", func(e events.Event) {
 		select {
 		case inside <- struct{}{}:
 		default:
@@ -27,14 +29,14 @@ func TestCallbackSeesEventsInOrder(t *testing.T) {
 	r.awaitReady()
 	var want []string
 	for i := range n {
-		suffix, payload, line := "q:work", strconv.Itoa(i), fmt.Sprint(Work, i, 0)
+		suffix, payload, line := "q:work", strconv.Itoa(i), fmt.Sprint(events.Work, i, 0)
 		switch i % 4 {
 		case 1:
-			suffix, payload, line = "q:cancel", fmt.Sprintf("%d\ntask", i), fmt.Sprint(Cancel, 0, i)
+			suffix, payload, line = "q:cancel", fmt.Sprintf("%d\ntask", i), fmt.Sprint(events.Cancel, 0, i)
 		case 2:
-			suffix, line = "q:delete", fmt.Sprint(Delete, 0, i)
+			suffix, line = "q:delete", fmt.Sprint(events.Delete, 0, i)
 		case 3:
-			suffix, payload, line = "q:done", fmt.Sprintf("w p %d\ntask", i), fmt.Sprint(Done, 0, i)
+			suffix, payload, line = "q:done", fmt.Sprintf("w p %d\ntask", i), fmt.Sprint(events.Done, 0, i)
 		}
 		if err := r.admin.Send("PUBLISH", r.channel(suffix), payload); err != nil {
 			t.Fatal(err)
@@ -55,15 +57,15 @@ func TestSlowCallbackStallsNobody(t *testing.T) {
 	r := listen(t, shared(t), func(c *Config) { c.Buffer = buffer })
 	entered, release := make(chan struct{}), make(chan struct{})
 	slow, fast, hint := make(chan int, n+1), make(chan int, n+1), make(chan int, n+1)
-	r.On("q", func(e Event) {
+	r.On("q", func(e events.Event) {
 		if e.Count == 0 {
 			close(entered)
 			<-release
 		}
 		slow <- e.Count
-	}, Work)
-	r.On("q", func(e Event) { fast <- e.Count }, Work)
-	r.OnHint("q", Work, func(e Event) { hint <- e.Count })
+	}, events.Work)
+	r.On("q", func(e events.Event) { fast <- e.Count }, events.Work)
+	r.OnHint("q", events.Work, func(e events.Event) { hint <- e.Count })
 	r.awaitReady()
 
 	r.publish("q:work", "0")
@@ -110,7 +112,7 @@ func TestCallbackThatFails(t *testing.T) {
 	r := listen(t, shared(t))
 	got := make(chan int, 10)
 	r.OnReady(func() { panic("burst ready") })
-	r.On("q", func(e Event) {
+	r.On("q", func(e events.Event) {
 		switch e.Count {
 		case 1:
 			panic("burst pipe")
@@ -118,8 +120,8 @@ func TestCallbackThatFails(t *testing.T) {
 			runtime.Goexit()
 		}
 		got <- e.Count
-	}, Work)
-	r.OnHint("q", Work, func(e Event) {
+	}, events.Work)
+	r.OnHint("q", events.Work, func(e events.Event) {
 		if e.Count == 1 {
 			panic("burst hint")
 		}
@@ -151,7 +153,7 @@ func TestHintThatEndsTheReader(t *testing.T) {
 	t.Parallel()
 	r := listen(t, shared(t))
 	got := make(chan int, 10)
-	r.OnHint("q", Work, func(e Event) {
+	r.OnHint("q", events.Work, func(e events.Event) {
 		if e.Count == 1 {
 			runtime.Goexit()
 		}
@@ -172,14 +174,14 @@ func TestStopAndOnWithinCallback(t *testing.T) {
 	first, second, marker := make(chan int, 10), make(chan int, 100), make(chan int, 100)
 	var stop func()
 	enough := make(chan struct{})
-	stop = r.On("q", func(e Event) {
+	stop = r.On("q", func(e events.Event) {
 		<-enough
 		stop()
 		stop()
-		r.On("q", func(e Event) { second <- e.Count }, Work)
+		r.On("q", func(e events.Event) { second <- e.Count }, events.Work)
 		first <- e.Count
-	}, Work)
-	r.OnHint("q", Work, func(e Event) { marker <- e.Count })
+	}, events.Work)
+	r.OnHint("q", events.Work, func(e events.Event) { marker <- e.Count })
 	r.awaitReady()
 	for i := 1; i <= 3; i++ {
 		r.publish("q:work", strconv.Itoa(i))
@@ -205,13 +207,13 @@ func TestHintsThatStopThemselves(t *testing.T) {
 	called := make(chan int, 2*hints)
 	for i := range hints {
 		var stop func()
-		stop = r.OnHint("q", Work, func(Event) {
+		stop = r.OnHint("q", events.Work, func(events.Event) {
 			called <- i
 			stop()
 		})
 	}
 	done := make(chan struct{}, 2)
-	r.On("q", func(Event) { done <- struct{}{} }, Work)
+	r.On("q", func(events.Event) { done <- struct{}{} }, events.Work)
 	r.awaitReady()
 	for range 2 {
 		r.publish("q:work", "1")
@@ -231,16 +233,16 @@ func TestHintsThatStopThemselves(t *testing.T) {
 func TestPayloadsArriveUnchanged(t *testing.T) {
 	t.Parallel()
 	r := listen(t, shared(t))
-	got := make(chan Event, 1)
-	r.On("q", func(e Event) { got <- e }, Cancel, Done)
+	got := make(chan events.Event, 1)
+	r.On("q", func(e events.Event) { got <- e }, events.Cancel, events.Done)
 	r.awaitReady()
 	for _, task := range []string{"", "\n", "\x00", "\n\n\x00\r\n", "7\n8", " ", "\xff\xfe", strings.Repeat("\x00\r\n", 1<<20/3)} {
 		for _, c := range []struct {
 			suffix, payload string
-			want            Event
+			want            events.Event
 		}{
-			{"q:cancel", "7\n" + task, Event{Kind: Cancel, Queue: "q", Token: 7}},
-			{"q:done", "w p 8\n" + task, Event{Kind: Done, Queue: "q", Worker: "w", Process: "p", Token: 8}},
+			{"q:cancel", "7\n" + task, events.Event{Kind: events.Cancel, Queue: "q", Token: 7}},
+			{"q:done", "w p 8\n" + task, events.Event{Kind: events.Done, Queue: "q", Worker: "w", Process: "p", Token: 8}},
 		} {
 			r.publish(c.suffix, c.payload)
 			e := await(t, "an event", got)
@@ -259,9 +261,9 @@ func TestPayloadsArriveUnchanged(t *testing.T) {
 func TestMalformedPayloadsAreCountedAndPassedOver(t *testing.T) {
 	t.Parallel()
 	r := listen(t, shared(t))
-	got := make(chan Event, 1)
-	r.On("q", func(e Event) { got <- e })
-	r.OnMesh(func(e Event) { got <- e })
+	got := make(chan events.Event, 1)
+	r.On("q", func(e events.Event) { got <- e })
+	r.OnMesh(func(e events.Event) { got <- e })
 	r.OnWake("w1", func(string, bool) { t.Error("woken by a malformed message") })
 	r.awaitReady()
 	bad := []struct{ suffix, payload string }{
