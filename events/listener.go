@@ -1,286 +1,48 @@
 package events
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"net"
-	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
-	"time"
-
-	"github.com/gomodule/redigo/redis"
-)
-
-// Listener listens to one mesh. All its methods are safe from any goroutine.
-type Listener struct {
-	cfg  Config
-	want *wanted
-
-	running   atomic.Bool
-	telling   sync.RWMutex
-	tellUntil context.Context // Run's, nil while it does not run
-	callbacks sync.WaitGroup  // the goroutines of deliver
-	renewal   chan struct{}   // has room for one: the connection leads to the wrong server
-	connected atomic.Uint64
-	dropped   atomic.Uint64
-	malformed atomic.Uint64
-
-	// Of Run's goroutine, and of the reader while it runs.
-	prefix       string    // of every channel: "namespace@database"; empty until known
-	readyAt      time.Time // when the present connection first was ready
-	unread       int       // malformed payloads since the last line about them
-	unreadLogged time.Time
-}
-
-// Why a connection ended, other than by an error of its own.
-var (
-	errIdle   = errors.New("nothing is wanted")
-	errRenew  = errors.New("another connection is wanted")
-	errGoexit = errors.New("a hint called runtime.Goexit")
-)
-
-// New makes a Listener. It does no I/O and starts nothing. Its errors are
-// ErrConfig.
-func New(cfg Config) (*Listener, error) {
-	cfg, err := cfg.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	return &Listener{cfg: cfg, want: newWanted(), renewal: make(chan struct{}, 1)}, nil
-}
-
-// Run listens until ctx ends, then returns nil: after every goroutine of its
-// own and every callback in progress has returned. There is a connection while
-// anything is wanted; a lost one is replaced after a pause that grows from about
-// 50 ms to 5 s and starts over once a connection was ready for as long as Ping.
+// Listener calls functions when something happens in a mesh. Its methods may be called from any
+// goroutine, also from within those functions, and stop works the same way. After Mesh.Close they
+// may still be called, but no function is.
 //
-// Run may be called again when it has returned; until then a second call returns
-// ErrRunning.
-func (l *Listener) Run(ctx context.Context) error {
-	if !l.running.CompareAndSwap(false, true) {
-		return ErrRunning
-	}
-	defer l.running.Store(false)
-	defer l.callbacks.Wait()
-	defer l.tellWhile(ctx)()
+// It is an interface because the mesh listens for itself over the same connection, with more
+// methods than users need. Methods may be added to it, so a type that stands in for it in a test
+// should embed a Listener.
+type Listener interface {
+	// On calls fn with the queue's events of these kinds: Work, Cancel, Delete, Done; none named
+	// means all four. The calls come in order and one at a time, on a goroutine of their own, and
+	// fn may block. While it does, 1024 events wait; then the newest is dropped.
+	//
+	// After stop has returned no call begins, except for one event that had left the buffer
+	// already. stop discards what waits. It does not wait for a call in progress, and may be called
+	// twice and from within fn.
+	//
+	// The queue need not exist yet. On panics if a kind is not one of a queue.
+	On(queue string, fn func(Event), kinds ...Kind) (stop func())
 
-	for failures := 0; l.awaitWanted(ctx); {
-		l.readyAt = time.Time{}
-		err := l.connect(ctx)
-		if ctx.Err() != nil {
-			break
-		}
-		if !l.readyAt.IsZero() && time.Since(l.readyAt) >= l.cfg.Ping {
-			failures = 0
-		}
-		if errors.Is(err, errIdle) {
-			continue
-		}
-		pause := backoff(failures)
-		failures++
-		l.cfg.Logger.Warn().Str("error", loggable(err)).Str("advice", advice(err, l.prefix)).
-			Dur("retry_in", pause).Msg("events: not connected")
-		if !wait(ctx, pause) {
-			break
-		}
-	}
-	return nil
-}
+	// OnMesh calls fn with the events of the mesh's workers: Joined, Left, Lapsed, Reclaimed; none
+	// named means all four. It panics if a kind is not one of the mesh. For the rest it is as On.
+	OnMesh(fn func(Event), kinds ...Kind) (stop func())
 
-// Renew replaces the connection, as a lost one is replaced: it leads to a server where nothing is
-// published any more. Where there is none it does nothing.
-func (l *Listener) Renew() {
-	select {
-	case l.renewal <- struct{}{}:
-	default:
-	}
-}
+	// OnReady calls fn each time that everything registered is subscribed to: after every new
+	// connection, and again after every later registration, also one of the mesh's own. What was
+	// published before may have been missed, so it is the time to read the truth again.
+	//
+	// fn is called on the goroutine that reads the connection, so it must not block: it sets a
+	// flag, or fills a channel that has room. One call is made for all registrations before it, but
+	// many of them in a row may cause many calls. There is no call for what was ready before
+	// OnReady: a caller that registered earlier checks Ready as well. stop is as that of On.
+	OnReady(fn func()) (stop func())
 
-// awaitWanted waits until anything is wanted. False: ctx ended.
-func (l *Listener) awaitWanted(ctx context.Context) bool {
-	for ctx.Err() == nil && !l.want.any() {
-		select {
-		case <-ctx.Done():
-		case <-l.want.changed:
-		}
-	}
-	return ctx.Err() == nil
-}
+	// Ready reports whether there is a connection on which everything registered is subscribed to.
+	// It is false while nothing is registered. On a connection that has died silently it may remain
+	// true for 10 s.
+	Ready() bool
 
-// connect makes a connection and uses it until it fails, ctx ends, or nothing is
-// wanted any more (errIdle).
-func (l *Listener) connect(ctx context.Context) error {
-	select {
-	case <-l.renewal: // it meant a connection that is lost
-	default:
-	}
-	conn, err := l.dial(ctx)
-	if err != nil {
-		return err
-	}
-	return l.converse(ctx, redis.PubSubConn{Conn: conn})
-}
+	// Dropped returns how many events were dropped because the buffer of a callback was full, over
+	// all callbacks since the mesh was opened.
+	Dropped() uint64
 
-// dial gives up by itself: a server that accepts and then says nothing would
-// otherwise hold Run for ever.
-func (l *Listener) dial(ctx context.Context) (redis.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, max(2*l.cfg.Ping, maxPause))
-	defer cancel()
-	if l.prefix == "" {
-		db, err := l.cfg.Database(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("ask the database's number: %w", err)
-		}
-		l.prefix = l.cfg.Namespace + "@" + strconv.Itoa(db)
-	}
-	conn, err := l.cfg.Dial(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("dial: %w", err)
-	}
-	return conn, nil
-}
-
-// converse runs the one goroutine that receives and the one that sends. Closing
-// the connection frees both, wherever they are: of all that redigo forbids to do
-// at the same time, Close is what its own contexts rely on.
-func (l *Listener) converse(ctx context.Context, conn redis.PubSubConn) error {
-	l.connected.Add(1)
-	defer l.want.lost()
-	done := make(chan struct{})
-	ended := make(chan error, 2)
-	for _, f := range []func() error{
-		func() error { return l.receive(ctx, conn) },
-		func() error { return l.send(conn, done) },
-	} {
-		go func() {
-			err := errGoexit
-			defer func() { ended <- err }()
-			err = f()
-		}()
-	}
-	var err error
-	left := 2
-	select {
-	case <-ctx.Done():
-	case <-l.renewal:
-		err = errRenew
-	case err = <-ended:
-		left--
-	}
-	close(done)
-	_ = conn.Close() // it is being given up: nobody needs to know how that went
-	for ; left > 0; left-- {
-		err = cause(err, <-ended)
-	}
-	return err
-}
-
-// receive is the reader. Everything that arrives, a pong too, proves the
-// connection alive.
-func (l *Listener) receive(ctx context.Context, conn redis.PubSubConn) error {
-	quiet := 2 * l.cfg.Ping
-	for {
-		switch v := conn.ReceiveWithTimeout(quiet).(type) {
-		case error:
-			if late := net.Error(nil); errors.As(v, &late) && late.Timeout() {
-				return fmt.Errorf("nothing arrived for %v: %w", quiet, v)
-			}
-			return fmt.Errorf("receive: %w", v)
-		case redis.Message:
-			l.dispatch(ctx, v)
-		case redis.Subscription:
-			if key, ours := strings.CutPrefix(v.Channel, l.prefix); ours {
-				l.want.confirm(key)
-			}
-			l.announce()
-		case redis.Pong:
-			l.announce()
-		}
-	}
-}
-
-func (l *Listener) dispatch(ctx context.Context, m redis.Message) {
-	key, _ := strings.CutPrefix(m.Channel, l.prefix)
-	topic, handlers := l.want.find(key)
-	if len(handlers) == 0 {
-		return
-	}
-	e, err := decode(topic, m.Data)
-	if err != nil {
-		l.malformed.Add(1)
-		if l.unread++; time.Since(l.unreadLogged) >= logEvery {
-			l.cfg.Logger.Warn().Err(err).Str("channel", m.Channel).Int("bytes", len(m.Data)).Int("passed_over", l.unread).
-				Msg("events: a message on this channel was not published by this library")
-			l.unread, l.unreadLogged = 0, time.Now()
-		}
-		return
-	}
-	for _, h := range handlers {
-		l.deliver(ctx, h, e)
-	}
-}
-
-// announce tells OnReady, if everything has become confirmed.
-func (l *Listener) announce() {
-	now, handlers := l.want.announce()
-	if now && l.readyAt.IsZero() {
-		l.readyAt = time.Now()
-	}
-	for _, h := range handlers {
-		l.deliver(context.Background(), h, Event{Kind: ready})
-	}
-}
-
-// send is the writer: it keeps what the server knows level with what is wanted,
-// and probes. A write that hangs is freed by the reader, which hears nothing and
-// gives the connection up.
-func (l *Listener) send(conn redis.PubSubConn, done <-chan struct{}) error {
-	probe := time.NewTicker(l.cfg.Ping)
-	defer probe.Stop()
-	for {
-		p := l.want.next()
-		if p.idle {
-			return errIdle
-		}
-		err := l.sendChannels(conn, "UNSUBSCRIBE", p.unsubscribe)
-		if err == nil {
-			err = l.sendChannels(conn, "SUBSCRIBE", p.subscribe)
-		}
-		if err == nil && p.probe {
-			err = conn.Ping("") // its pong is what makes the reader announce
-		}
-		if err != nil {
-			return fmt.Errorf("send: %w", err)
-		}
-		select {
-		case <-done:
-			return nil
-		case <-l.want.changed:
-		case <-probe.C:
-			if err := conn.Ping(""); err != nil {
-				return fmt.Errorf("send: %w", err)
-			}
-		}
-	}
-}
-
-// sendChannels sends one command for all keys, in pieces that keep a mesh of
-// many queues from holding the server up.
-func (l *Listener) sendChannels(conn redis.PubSubConn, command string, keys []string) error {
-	const piece = 500
-	for len(keys) > 0 {
-		n := min(piece, len(keys))
-		args := make([]any, n)
-		for i, key := range keys[:n] {
-			args[i] = l.prefix + key
-		}
-		if err := conn.Conn.Send(command, args...); err != nil {
-			return err
-		}
-		keys = keys[n:]
-	}
-	return conn.Conn.Flush()
+	// Malformed returns how many messages could not be read, and were passed over, since the mesh
+	// was opened. Above 0 something else than this library publishes on the mesh's channels.
+	Malformed() uint64
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/worqr/worqr-go/events"
 	"github.com/worqr/worqr-go/internal/pipeline"
+	"github.com/worqr/worqr-go/internal/subscribe"
 )
 
 // protocol is the version of keys and scripts. A mesh refuses a worker that speaks another one.
@@ -57,7 +58,7 @@ type Mesh struct {
 	cmd      commander
 	at       *whereabouts
 	database atomic.Int64 // -1: not known yet
-	listener *events.Listener
+	listener *subscribe.Listener
 
 	ctx    context.Context // ends at Close
 	cancel context.CancelFunc
@@ -153,7 +154,7 @@ func newMesh(dial func(context.Context) (redis.Conn, error), cfg Config) (*Mesh,
 	m.at.turned = m.cmd.pipe.Renew
 	m.database.Store(-1)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	m.listener, err = events.New(events.Config{
+	m.listener, err = subscribe.New(subscribe.Config{
 		Dial: m.at.follow(cfg.Subscribe, func() { m.listener.Renew() }).dial, Namespace: cfg.Namespace, Database: m.db, Logger: cfg.Logger,
 	})
 	if err != nil {
@@ -205,8 +206,11 @@ func (m *Mesh) Close() error {
 	return errors.Join(errs...)
 }
 
-// Listener answers what receives the mesh's notifications, and starts it. It ends with the mesh.
-func (m *Mesh) Listener() *events.Listener {
+// Listener returns what receives the mesh's events, and starts it. It ends with the mesh.
+func (m *Mesh) Listener() events.Listener { return m.listen() }
+
+// listen starts the listener, unless it runs already, and returns it.
+func (m *Mesh) listen() *subscribe.Listener {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.listening && !m.closed {

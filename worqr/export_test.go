@@ -57,6 +57,9 @@ var (
 	MayPass = mayPass
 )
 
+// Connections returns how many connections the listener of a mesh has had.
+func Connections(m *Mesh) uint64 { return m.listener.Connections() }
+
 // ScriptNames lists the scripts.
 func ScriptNames() []string {
 	names := make([]string, len(scripts))

@@ -191,7 +191,7 @@ func TestRefusingServerIsDialledAtAPace(t *testing.T) {
 	enqueue(t, m, "q", "first")
 	receive(t, "a run", ran)
 	redistest.Eventually(t, soon, "the listener is ready", m.Listener().Ready)
-	connections := m.Listener().Connections()
+	connections := worqr.Connections(m)
 
 	p.do(p.two, "CONFIG", "SET", "min-replicas-to-write", 1)
 	before, began := dials.Load(), time.Now()
@@ -236,7 +236,7 @@ func TestRefusingServerIsDialledAtAPace(t *testing.T) {
 	for range int(stored.Load()) - 1 {
 		receive(t, "a run of each that was stored", ran)
 	}
-	if now := m.Listener().Connections(); now != connections {
+	if now := worqr.Connections(m); now != connections {
 		t.Errorf("the listener has had %d connections, want %d: it was at the right server", now, connections)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"github.com/worqr/worqr-go/events"
+	"github.com/worqr/worqr-go/internal/subscribe"
 )
 
 // Worker is a daemon's part in the mesh. It lives until Run's context ends, Fail, or the mesh's
@@ -44,8 +45,8 @@ type Worker struct {
 	changed   chan struct{} // closed and replaced when life or state has changed
 	stations  map[string]*station
 	unlisten  []func()
-	callbacks map[string][]*events.Registration // by queue
-	outcome   error                             // of the stop
+	callbacks map[string][]*subscribe.Registration // by queue
+	outcome   error                                // of the stop
 }
 
 type state int
@@ -67,7 +68,7 @@ func (m *Mesh) NewWorker(cfg WorkerConfig) (*Worker, error) {
 		mesh: m, cfg: cfg, log: m.cfg.Logger,
 		ended: make(chan struct{}), poke: make(chan struct{}, 1), refused: make(chan error, 1),
 		changed: make(chan struct{}), stations: map[string]*station{},
-		callbacks: map[string][]*events.Registration{},
+		callbacks: map[string][]*subscribe.Registration{},
 	}
 	w.hooks = newCalls(cfg.Hooks, w.log)
 	w.serving, w.stop = context.WithCancel(context.Background())
@@ -121,7 +122,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	defer w.tasks.Done()
 	w.mu.Unlock()
 
-	w.mesh.Listener()
+	w.mesh.listen()
 	joining, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(w.serving, cancel)()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/worqr/worqr-go/events"
+	"github.com/worqr/worqr-go/internal/subscribe"
 )
 
 // On calls fn with the events of a queue: tasks were added, canceled or finished, or the queue was
@@ -29,13 +30,13 @@ func (w *Worker) On(queue string, fn func(events.Event)) (stop func(), err error
 	if w.state == stopping {
 		return nil, failed(ErrClosed, "on")
 	}
-	r := w.mesh.Listener().Register(queue, fn)
+	r := w.mesh.listen().Register(queue, fn)
 	w.callbacks[queue] = append(w.callbacks[queue], r)
 	return func() { w.unregister(queue, r) }, nil
 }
 
 // unregister ends a registration of On.
-func (w *Worker) unregister(queue string, r *events.Registration) {
+func (w *Worker) unregister(queue string, r *subscribe.Registration) {
 	r.Stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,7 +44,7 @@ func (w *Worker) unregister(queue string, r *events.Registration) {
 		return
 	}
 	rest := slices.Clone(w.callbacks[queue]) // who goes through the old one holds no lock
-	w.callbacks[queue] = slices.DeleteFunc(rest, func(other *events.Registration) bool { return other == r })
+	w.callbacks[queue] = slices.DeleteFunc(rest, func(other *subscribe.Registration) bool { return other == r })
 }
 
 // StartWork begins to serve a queue: with the handler that WorkerConfig.Queues has for it, or else
