@@ -21,7 +21,7 @@ var allowed = []string{
 	"github.com/gomodule/redigo/", "github.com/google/uuid", "github.com/rs/zerolog",
 	"github.com/mattn/go-colorable", "github.com/mattn/go-isatty", "golang.org/x/sys/",
 	module + "/worqr", module + "/events", module + "/heartbeat", module + "/internal/pipeline",
-	module + "/internal/presence", module + "/internal/share",
+	module + "/internal/presence", module + "/internal/share", module + "/internal/subscribe",
 }
 
 func TestTheLibraryLinksNothingElse(t *testing.T) {
@@ -43,13 +43,17 @@ func TestTheLibraryLinksNothingElse(t *testing.T) {
 	}
 }
 
-// Imports go one way: worqr -> events, heartbeat, and internal/pipeline, presence, share. heartbeat
-// imports the standard library only.
+// Imports go one way: worqr -> heartbeat, and internal/pipeline, presence, share, subscribe ->
+// events. heartbeat and events import the standard library only.
 func TestImportsGoOneWay(t *testing.T) {
 	may := map[string][]string{
 		"heartbeat": {},
 		"events":    {},
-		"worqr":     {module + "/events", module + "/heartbeat", module + "/internal/pipeline", module + "/internal/presence", module + "/internal/share"},
+		"worqr": {
+			module + "/events", module + "/heartbeat", module + "/internal/pipeline", module + "/internal/presence",
+			module + "/internal/share", module + "/internal/subscribe",
+		},
+		"internal/subscribe": {module + "/events"},
 	}
 	for dir, targets := range may {
 		for path, file := range library(t, dir) {
@@ -61,7 +65,7 @@ func TestImportsGoOneWay(t *testing.T) {
 				if strings.HasPrefix(target, module) && !slices.Contains(targets, target) {
 					t.Errorf("%s imports %s", path, target)
 				}
-				if dir == "heartbeat" && strings.Contains(target, ".") {
+				if (dir == "heartbeat" || dir == "events") && strings.Contains(target, ".") {
 					t.Errorf("%s imports %s: the standard library only", path, target)
 				}
 			}
@@ -71,7 +75,7 @@ func TestImportsGoOneWay(t *testing.T) {
 
 // Only Lua publishes.
 func TestOnlyLuaPublishes(t *testing.T) {
-	for path, file := range library(t, "worqr", "events", "heartbeat", "examples") {
+	for path, file := range library(t, "worqr", "events", "heartbeat", "examples", "internal/subscribe") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.BasicLit:
@@ -88,11 +92,11 @@ func TestOnlyLuaPublishes(t *testing.T) {
 	}
 }
 
-// Only script.go sends commands; events/listener.go has the connection that subscribes.
+// Only script.go sends commands; internal/subscribe/listener.go has the connection that subscribes.
 func TestOnlyTheScriptsFileSendsCommands(t *testing.T) {
 	sends := []string{"Do", "DoContext", "DoWithTimeout", "Send", "Flush"}
-	for path, names := range calls(t, "worqr", "events", "heartbeat", "examples") {
-		if path == "worqr/script.go" || path == "events/listener.go" {
+	for path, names := range calls(t, "worqr", "events", "heartbeat", "examples", "internal/subscribe") {
+		if path == "worqr/script.go" || path == "internal/subscribe/listener.go" {
 			continue
 		}
 		for _, name := range names {
@@ -103,16 +107,16 @@ func TestOnlyTheScriptsFileSendsCommands(t *testing.T) {
 	}
 }
 
-// Only events/listener.go subscribes.
+// Only internal/subscribe/listener.go subscribes.
 func TestOnlyTheListenerSubscribes(t *testing.T) {
 	subscribes := []string{"Subscribe", "PSubscribe", "Unsubscribe", "PUnsubscribe", "ReceiveWithTimeout", "ReceiveContext"}
 	found := false
-	for path, names := range calls(t, "worqr", "events", "heartbeat", "examples") {
+	for path, names := range calls(t, "worqr", "events", "heartbeat", "examples", "internal/subscribe") {
 		for _, name := range names {
 			if !slices.Contains(subscribes, name) {
 				continue
 			}
-			if path != "events/listener.go" {
+			if path != "internal/subscribe/listener.go" {
 				t.Errorf("%s calls %s", path, name)
 			}
 			found = true
