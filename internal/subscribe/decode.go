@@ -20,81 +20,24 @@ var (
 // formats stand in docs/protocol.md.
 func decode(t topic, payload []byte) (events.Event, error) {
 	e := events.Event{Kind: t.kind}
+	if ofQueue(t.kind) {
+		e.Queue = t.name
+	}
 	var err error
 	switch t.kind {
 	case events.Work:
-		e.Queue = t.name
-		var n int64
-		if n, err = number(payload); err == nil {
-			if e.Count = int(n); int64(e.Count) != n {
-				err = errNumber
-			}
-		}
-	case events.Delete:
-		e.Queue = t.name
-		e.Token, err = number(payload)
+		e.Count, err = count(payload)
 	case events.Cancel:
-		e.Queue = t.name
-		head, task, found := bytes.Cut(payload, []byte{'\n'})
-		if !found {
-			return events.Event{}, errNoTask
-		}
-		head, cut, more := bytes.Cut(head, []byte{' '})
-		if e.Token, err = number(head); err == nil {
-			err = ofTask(&e, task, cut, more, true)
-		}
+		err = readCancel(&e, payload)
+	case events.Delete:
+		e.Token, err = number(payload)
 	case events.Done:
-		e.Queue = t.name
-		head, task, found := bytes.Cut(payload, []byte{'\n'})
-		if !found {
-			return events.Event{}, errNoTask
-		}
-		worker, rest, _ := bytes.Cut(head, []byte{' '})
-		process, token, _ := bytes.Cut(rest, []byte{' '})
-		if !isWord(worker) || !isWord(process) {
-			return events.Event{}, errWords
-		}
-		e.Worker, e.Process = string(worker), string(process)
-		token, cut, more := bytes.Cut(token, []byte{' '})
-		if e.Token, err = number(token); err == nil {
-			err = ofTask(&e, task, cut, more, false)
-		}
+		err = readDone(&e, payload)
 	case mesh:
-		word, worker, _ := bytes.Cut(payload, []byte{' '})
-		if !isWord(worker) {
-			return events.Event{}, errWords
-		}
-		e.Worker = string(worker)
-		e.Kind, err = meshKind(word)
+		err = readMesh(&e, payload)
 	case wake:
 		e.Worker = t.name
-		if string(payload) == "fail" {
-			e.Kind = fail
-			break
-		}
-		word, queue, _ := bytes.Cut(payload, []byte{' '})
-		switch string(word) {
-		case "wake":
-		case "give":
-			e.Kind = give
-			var count, down []byte
-			count, queue, _ = bytes.Cut(queue, []byte{' '})
-			down, queue, _ = bytes.Cut(queue, []byte{' '})
-			n, err := number(count)
-			if err == nil {
-				e.Token, err = number(down)
-			}
-			if err != nil {
-				return events.Event{}, err
-			}
-			e.Count = int(n)
-		default:
-			return events.Event{}, errWord
-		}
-		if !isWord(queue) {
-			return events.Event{}, errWords
-		}
-		e.Queue = string(queue)
+		err = readWake(&e, payload)
 	default:
 		err = errWord
 	}
@@ -102,6 +45,80 @@ func decode(t topic, payload []byte) (events.Event, error) {
 		return events.Event{}, err
 	}
 	return e, nil
+}
+
+func readCancel(e *events.Event, payload []byte) (err error) {
+	head, task, found := bytes.Cut(payload, []byte{'\n'})
+	if !found {
+		return errNoTask
+	}
+	mark, cut, more := bytes.Cut(head, []byte{' '})
+	if e.Token, err = number(mark); err != nil {
+		return err
+	}
+	return ofTask(e, task, cut, more, true)
+}
+
+func readDone(e *events.Event, payload []byte) (err error) {
+	head, task, found := bytes.Cut(payload, []byte{'\n'})
+	if !found {
+		return errNoTask
+	}
+	worker, rest, _ := bytes.Cut(head, []byte{' '})
+	process, rest, _ := bytes.Cut(rest, []byte{' '})
+	if !isWord(worker) || !isWord(process) {
+		return errWords
+	}
+	e.Worker, e.Process = string(worker), string(process)
+	token, cut, more := bytes.Cut(rest, []byte{' '})
+	if e.Token, err = number(token); err != nil {
+		return err
+	}
+	return ofTask(e, task, cut, more, false)
+}
+
+func readMesh(e *events.Event, payload []byte) (err error) {
+	word, worker, _ := bytes.Cut(payload, []byte{' '})
+	if !isWord(worker) {
+		return errWords
+	}
+	e.Worker = string(worker)
+	e.Kind, err = meshKind(word)
+	return err
+}
+
+// readWake reads "fail", "wake Q" or "give n down Q".
+func readWake(e *events.Event, payload []byte) (err error) {
+	word, rest, _ := bytes.Cut(payload, []byte{' '})
+	switch string(word) {
+	case "fail":
+		if len(payload) > len(word) {
+			return errWords
+		}
+		e.Kind = fail
+		return nil
+	case "wake":
+	case "give":
+		e.Kind = give
+		var n, down []byte
+		n, rest, _ = bytes.Cut(rest, []byte{' '})
+		down, rest, _ = bytes.Cut(rest, []byte{' '})
+		if e.Count, err = count(n); err != nil {
+			return err
+		}
+		least, err := count(down)
+		if err != nil {
+			return err
+		}
+		e.Token = int64(least)
+	default:
+		return errWord
+	}
+	if !isWord(rest) {
+		return errWords
+	}
+	e.Queue = string(rest)
+	return nil
 }
 
 // ofTask sets the task of e. It was cut when the head has more words: its size and, of a cancel,
@@ -112,9 +129,9 @@ func ofTask(e *events.Event, task, head []byte, cut, cancel bool) error {
 		return nil
 	}
 	size, sum, _ := bytes.Cut(head, []byte{' '})
-	n, err := number(size)
-	if e.Size = int(n); err != nil || int64(e.Size) != n {
-		return errNumber
+	var err error
+	if e.Size, err = count(size); err != nil {
+		return err
 	}
 	if e.Size <= len(task) || cancel != isWord(sum) {
 		return errWords
@@ -130,6 +147,15 @@ func meshKind(word []byte) (events.Kind, error) {
 		}
 	}
 	return 0, errWord
+}
+
+// count reads a number that an int holds.
+func count(b []byte) (int, error) {
+	n, err := number(b)
+	if err != nil || int64(int(n)) != n {
+		return 0, errNumber
+	}
+	return int(n), nil
 }
 
 // number reads a decimal without sign, space or any other liberty.

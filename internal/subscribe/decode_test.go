@@ -84,6 +84,16 @@ func TestDecode(t *testing.T) {
 		{wk, "wake", events.Event{}},
 		{wk, "wake ", events.Event{}},
 		{wk, "wake a b", events.Event{}},
+		{wk, "give 2 5 a:b", events.Event{Kind: give, Worker: "w1", Queue: "a:b", Count: 2, Token: 5}},
+		{wk, "give 0 0 q", events.Event{Kind: give, Worker: "w1", Queue: "q"}},
+		{wk, "give 2 5", events.Event{}},
+		{wk, "give 2 5 ", events.Event{}},
+		{wk, "give 2 5 a b", events.Event{}},
+		{wk, "give 2 q", events.Event{}},
+		{wk, "give  5 q", events.Event{}},
+		{wk, "give -2 5 q", events.Event{}},
+		{wk, "give 2 9223372036854775808 q", events.Event{}},
+		{wk, "give", events.Event{}},
 		{wk, "fail ", events.Event{}},
 		{wk, "Fail", events.Event{}},
 		{wk, "", events.Event{}},
@@ -120,6 +130,8 @@ func encode(e events.Event) string {
 		return fmt.Sprintf("%s %s %d%s\n%s", e.Worker, e.Process, e.Token, cut, e.Task)
 	case wake:
 		return "wake " + e.Queue
+	case give:
+		return fmt.Sprintf("give %d %d %s", e.Count, e.Token, e.Queue)
 	case fail:
 		return "fail"
 	default:
@@ -129,7 +141,7 @@ func encode(e events.Event) string {
 
 // Whatever arrives is either refused or read as what would be written again.
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{"", "1", "007", "-1", "7\ntask", "7 9 beef\ncut", "w p 9 10\ncut", "7\n", "w p 9\n\x00\n", "joined w", "wake q", "fail", "w p 9", "\xff\n\n"} {
+	for _, s := range []string{"", "1", "007", "-1", "7\ntask", "7 9 beef\ncut", "w p 9 10\ncut", "7\n", "w p 9\n\x00\n", "joined w", "wake q", "give 2 5 q", "fail", "w p 9", "\xff\n\n"} {
 		for _, k := range []events.Kind{0, events.Work, events.Cancel, events.Delete, events.Done, mesh, wake} {
 			f.Add(uint8(k), []byte(s))
 		}

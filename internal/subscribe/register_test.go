@@ -3,6 +3,7 @@ package subscribe
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -117,6 +118,7 @@ func TestMeshAndWake(t *testing.T) {
 	r.OnMesh(func(e events.Event) { all <- e })
 	r.OnMesh(func(e events.Event) { some <- e }, events.Lapsed)
 	r.OnWake("w1", func(q string, failed bool) { woken <- q + " " + strconv.FormatBool(failed) })
+	r.OnGive("w1", func(q string, n, down int) { woken <- fmt.Sprintf("give %d down to %d of %s", n, down, q) })
 	r.awaitReady()
 	for _, k := range []events.Kind{events.Joined, events.Left, events.Lapsed, events.Reclaimed} {
 		r.publish("mesh", k.String()+" w7")
@@ -129,8 +131,9 @@ func TestMeshAndWake(t *testing.T) {
 	}
 	r.publish("wake:w2", "fail")
 	r.publish("wake:w1", "wake a:b")
+	r.publish("wake:w1", "give 2 5 a:b")
 	r.publish("wake:w1", "fail")
-	for _, want := range []string{"a:b false", " true"} {
+	for _, want := range []string{"a:b false", "give 2 down to 5 of a:b", " true"} {
 		if got := await(t, "a wake", woken); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -151,6 +154,7 @@ func TestLateRegistrationGetsReady(t *testing.T) {
 		func() func() { return r.On("a", func(events.Event) {}, events.Work) },
 		func() func() { return r.OnHint("a", events.Work, func(events.Event) {}) },
 		func() func() { return r.OnWake("w", func(string, bool) {}) },
+		func() func() { return r.OnGive("w", func(string, int, int) {}) },
 		func() func() { return r.OnMesh(func(events.Event) {}) },
 	} {
 		register()
