@@ -48,6 +48,35 @@ func TestReconnectsWhenTheServerKillsIt(t *testing.T) {
 	}
 }
 
+// Renew replaces the connection that there is, once, and it costs the next one nothing.
+func TestRenewReplacesTheConnection(t *testing.T) {
+	t.Parallel()
+	r := listen(t, shared(t))
+	r.Renew() // there is none
+	ready, got := watch(r)
+	works(r, ready, got, 1)
+	for n := 2; n <= 3; n++ {
+		first := r.id()
+		r.Renew()
+		works(r, ready, got, n)
+		if r.id() == first {
+			t.Error("the connection is the same")
+		}
+	}
+	if r.Connections() != 3 || r.dials.Load() != 3 {
+		t.Errorf("%d connections by %d dials, want 3", r.Connections(), r.dials.Load())
+	}
+	lines := r.logs.lines(t, "not connected")
+	if len(lines) != 2 {
+		t.Errorf("%d lines about 2 replaced connections", len(lines))
+	}
+	for _, line := range lines {
+		if line["error"] != errRenew.Error() || !strings.Contains(line["advice"].(string), "this follows") {
+			t.Errorf("the log has %v", line)
+		}
+	}
+}
+
 func TestReconnectsAfterRestart(t *testing.T) {
 	t.Parallel()
 	s := private(t)
