@@ -35,7 +35,7 @@ func TestBackoffStartsOver(t *testing.T) {
 		ping time.Duration
 		low  float64 // of the last pause, in ms
 		high float64
-	}{{400 * time.Millisecond, 50, 100}, {time.Hour, 400, 800}} {
+	}{{time.Second, 50, 100}, {time.Hour, 400, 800}} {
 		s := shared(t)
 		refuse := make(chan struct{}, 3)
 		for range 3 {
@@ -56,7 +56,7 @@ func TestBackoffStartsOver(t *testing.T) {
 		r.On("q", func(events.Event) {})
 		r.awaitReady()
 		since := time.Now()
-		until(t, "more than the shorter Ping", func() bool { return time.Since(since) > 450*time.Millisecond })
+		until(t, "more than the shorter Ping", func() bool { return time.Since(since) > 1050*time.Millisecond })
 		r.do("CLIENT", "KILL", "ID", r.id())
 		until(t, "the fourth pause", func() bool { return len(r.logs.lines(t, "not connected")) == 4 })
 		if p := r.logs.lines(t, "not connected")[3]["retry_in"].(float64); p < c.low || p > c.high {
