@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/worqr/worqr-go/events"
+	"github.com/worqr/worqr-go/internal/redistest"
 	"github.com/worqr/worqr-go/worqr"
 )
 
@@ -23,8 +24,13 @@ func TestWorkerStopWaitsForHandlers(t *testing.T) {
 	p := receive(t, "a run", begun)
 	stopped := make(chan error, 1)
 	go func() { stopped <- w.Stop(t.Context()) }()
-	for w.StartWork(t.Context(), "q") == nil { // until it has begun to stop
-	}
+	redistest.Eventually(t, soon, "it has begun to stop", func() bool {
+		stop, err := w.On("other", func(events.Event) {})
+		if err == nil {
+			stop()
+		}
+		return errors.Is(err, worqr.ErrClosed)
+	})
 	if err := p.Context().Err(); err != nil {
 		t.Errorf("the context of the handler has ended: %v", err)
 	}
