@@ -7,23 +7,18 @@ import (
 	"log"
 
 	"github.com/worqr/worqr-go/events"
-	"github.com/worqr/worqr-go/internal/embedded"
 	"github.com/worqr/worqr-go/worqr"
+	"github.com/worqr/worqr-go/worqrtest"
 )
+
+// The examples open their mesh by worqrtest.Open, which needs no Redis. A program calls worqr.Open
+// with the URL of its Redis, and Close at the end.
 
 // One call for each verb: a producer enqueues, a worker takes, works and finishes.
 func Example() {
-	server, err := embedded.Start() // or any Redis
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
+	mesh, end := worqrtest.Open() // a program: worqr.Open(ctx, "redis://localhost:6379/0", worqr.Config{})
+	defer end()
 	ctx := context.Background()
-	mesh, err := worqr.Open(ctx, server.URL(), worqr.Config{Namespace: "shop"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer mesh.Close()
 
 	if err := mesh.Enqueue(ctx, "orders", []byte("order 1"), []byte("order 2")); err != nil {
 		log.Fatal(err)
@@ -55,20 +50,32 @@ func Example() {
 	// finished: true <nil>
 }
 
-// The daemon's way: a handler for each queue, and one blocking call.
+// A task is any bytes. Those of one call keep their order.
+func ExampleMesh_Enqueue() {
+	mesh, end := worqrtest.Open()
+	defer end()
+	ctx := context.Background()
+
+	err := mesh.Enqueue(ctx, "orders", []byte("17"), []byte("18"))
+	if errors.Is(err, worqr.ErrUnknown) {
+		// It was sent and no reply came, so it may be stored. Enqueue it again where twice is
+		// better than never.
+		err = mesh.Enqueue(ctx, "orders", []byte("17"), []byte("18"))
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	waiting, err := mesh.Len(ctx, "orders")
+	fmt.Println("waiting:", waiting, err)
+	// Output: waiting: 2 <nil>
+}
+
+// A daemon has a handler for each queue, and makes one blocking call.
 func ExampleWorker_Run() {
-	server, err := embedded.Start()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
-	ctx, cancel := context.WithCancel(context.Background()) // in a daemon: signal.NotifyContext
-	defer cancel()
-	mesh, err := worqr.Open(ctx, server.URL(), worqr.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer mesh.Close()
+	mesh, end := worqrtest.Open()
+	defer end()
+	ctx, stop := context.WithCancel(context.Background()) // a daemon: signal.NotifyContext
+	defer stop()
 	if err := mesh.Enqueue(ctx, "mails", []byte("to ann"), []byte("to bob"), []byte("to eve")); err != nil {
 		log.Fatal(err)
 	}
@@ -79,16 +86,16 @@ func ExampleWorker_Run() {
 			"mails": {Limit: 1, Handler: worqr.HandlerFunc(func(ctx context.Context, p *worqr.Process) error {
 				fmt.Printf("sent %s\n", p.Task())
 				if sent++; sent == 3 {
-					cancel()
+					stop()
 				}
-				return nil // finishes the process; an error puts the task back
+				return nil // finishes the task; an error puts it back
 			})},
 		},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("ended:", worker.Run(ctx)) // after its handlers have returned
+	fmt.Println("ended:", worker.Run(ctx)) // it returns after the handlers
 	// Output:
 	// sent to ann
 	// sent to bob
@@ -96,19 +103,11 @@ func ExampleWorker_Run() {
 	// ended: <nil>
 }
 
-// A callback is told of what happens in a queue, and takes the work that it is told of.
+// A callback is called when a queue has work. It takes until nothing is left.
 func ExampleWorker_On() {
-	server, err := embedded.Start()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
+	mesh, end := worqrtest.Open()
+	defer end()
 	ctx := context.Background()
-	mesh, err := worqr.Open(ctx, server.URL(), worqr.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer mesh.Close()
 	worker, err := mesh.NewWorker(worqr.WorkerConfig{})
 	if err != nil {
 		log.Fatal(err)
@@ -122,10 +121,10 @@ func ExampleWorker_On() {
 		if e.Kind != events.Work {
 			return
 		}
-		for { // the event is a hint, so it takes until there is nothing left
+		for { // one event may stand for many tasks
 			process, err := worker.Take(ctx, "photos")
 			if err != nil {
-				return
+				return // worqr.ErrEmpty: all is taken
 			}
 			fmt.Printf("developed %s\n", process.Task())
 			if mine, err := process.Finish(ctx); mine && err == nil && string(process.Task()) == "b.jpg" {
@@ -137,7 +136,7 @@ func ExampleWorker_On() {
 		log.Fatal(err)
 	}
 	err = errors.Join(
-		mesh.Enqueue(ctx, "photos", []byte("a.jpg")), // before it serves the queue: it is told of what waits
+		mesh.Enqueue(ctx, "photos", []byte("a.jpg")), // it waits already when the worker serves the queue
 		worker.StartWork(ctx, "photos"),
 		mesh.Enqueue(ctx, "photos", []byte("b.jpg")),
 	)
@@ -150,19 +149,12 @@ func ExampleWorker_On() {
 	// developed b.jpg
 }
 
-// Cancel ends a task wherever it is: what waits is removed, and the context of what runs ends.
+// Cancel ends a task wherever it is: copies that wait are removed, and the context of those in hand
+// ends.
 func ExampleMesh_Cancel() {
-	server, err := embedded.Start()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
+	mesh, end := worqrtest.Open()
+	defer end()
 	ctx := context.Background()
-	mesh, err := worqr.Open(ctx, server.URL(), worqr.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer mesh.Close()
 	worker, err := mesh.NewWorker(worqr.WorkerConfig{})
 	if err != nil {
 		log.Fatal(err)
@@ -183,19 +175,56 @@ func ExampleMesh_Cancel() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("waiting copies removed:", found.Waiting)
-	fmt.Println("running copies told:", len(found.Running))
+	fmt.Println("removed:", found.Waiting)
+	fmt.Println("in hand:", len(found.Running))
 
 	<-running.Context().Done()
-	fmt.Println(context.Cause(running.Context()))
-	if err := running.Stop(ctx); err != nil { // a cancelled task does not come back
+	fmt.Println("canceled:", errors.Is(context.Cause(running.Context()), worqr.ErrCanceled))
+	if err := running.Stop(ctx); err != nil { // a canceled task does not come back
 		log.Fatal(err)
 	}
 	left, err := mesh.Len(ctx, "reports")
 	fmt.Println("left:", left, err)
 	// Output:
-	// waiting copies removed: 1
-	// running copies told: 1
-	// worqr: the task was cancelled
+	// removed: 1
+	// in hand: 1
+	// canceled: true
 	// left: 1 <nil>
+}
+
+// Hooks are called with what a worker does, for logs and metrics. A hook must not block.
+func ExampleHooks() {
+	mesh, end := worqrtest.Open()
+	defer end()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	if err := mesh.Enqueue(ctx, "orders", []byte("17")); err != nil {
+		log.Fatal(err)
+	}
+
+	worker, err := mesh.NewWorker(worqr.WorkerConfig{
+		Queues: map[string]worqr.Queue{
+			"orders": {Handler: worqr.HandlerFunc(func(context.Context, *worqr.Process) error { return nil })},
+		},
+		Hooks: worqr.Hooks{
+			OnJoin: func(worker string) { fmt.Println("joined") },
+			OnTake: func(p *worqr.Process) { fmt.Printf("took %s of %s\n", p.Task(), p.Queue()) },
+			OnSettle: func(p *worqr.Process, result worqr.Outcome, err error) {
+				fmt.Println("settled:", result, err)
+				stop()
+			},
+			OnLeave: func(worker string) { fmt.Println("left") },
+			OnError: func(err error) { log.Print(err) }, // the worker goes on
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("ended:", worker.Run(ctx))
+	// Output:
+	// joined
+	// took 17 of orders
+	// settled: done <nil>
+	// left
+	// ended: <nil>
 }
