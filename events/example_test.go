@@ -6,25 +6,16 @@ import (
 	"log"
 
 	"github.com/worqr/worqr-go/events"
-	"github.com/worqr/worqr-go/internal/embedded"
-	"github.com/worqr/worqr-go/worqr"
+	"github.com/worqr/worqr-go/worqrtest"
 )
 
 // A queue is watched: first the registration, then, each time that OnReady calls, a look at what
 // the mesh holds. So nothing is missed: what came before the call is found, what comes later is an
 // event.
 func ExampleListener() {
-	server, err := embedded.Start() // or any Redis
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer server.Close()
+	mesh, end := worqrtest.Open() // a program: worqr.Open(ctx, "redis://localhost:6379/0", worqr.Config{})
+	defer end()
 	ctx := context.Background()
-	mesh, err := worqr.Open(ctx, server.URL(), worqr.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer mesh.Close()
 
 	ready := make(chan struct{}, 1)
 	defer mesh.Listener().OnReady(func() {
