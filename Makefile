@@ -14,7 +14,7 @@ help: ## show this
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: ## four workers hash a tree of files; one is killed, one is frozen; nothing is lost (DIR=another tree)
-	@DIR="$(DIR)" $(GO) run ./examples/mesh
+	@DIR="$(DIR)" $(GO) run ./demo/mesh
 
 # One package measures time: nothing runs beside it. Of the others the longest start first: two that
 # compute, and one that waits.

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/worqr/worqr-go/events"
-	"github.com/worqr/worqr-go/examples/internal/local"
+	"github.com/worqr/worqr-go/internal/local"
 	"github.com/worqr/worqr-go/worqr"
 )
 

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/worqr/worqr-go/examples/internal/local"
+	"github.com/worqr/worqr-go/internal/local"
 	"github.com/worqr/worqr-go/worqr"
 )
 

@@ -13,7 +13,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/worqr/worqr-go/examples/internal/local"
+	"github.com/worqr/worqr-go/internal/local"
 	"github.com/worqr/worqr-go/worqr"
 )
 

@@ -75,7 +75,7 @@ func TestImportsGoOneWay(t *testing.T) {
 
 // Only Lua publishes.
 func TestOnlyLuaPublishes(t *testing.T) {
-	for path, file := range library(t, "worqr", "events", "heartbeat", "examples", "internal/subscribe") {
+	for path, file := range library(t, "worqr", "events", "heartbeat", "examples", "demo", "internal/subscribe") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.BasicLit:
@@ -95,7 +95,7 @@ func TestOnlyLuaPublishes(t *testing.T) {
 // Only script.go sends commands; internal/subscribe/listener.go has the connection that subscribes.
 func TestOnlyTheScriptsFileSendsCommands(t *testing.T) {
 	sends := []string{"Do", "DoContext", "DoWithTimeout", "Send", "Flush"}
-	for path, names := range calls(t, "worqr", "events", "heartbeat", "examples", "internal/subscribe") {
+	for path, names := range calls(t, "worqr", "events", "heartbeat", "examples", "demo", "internal/subscribe") {
 		if path == "worqr/script.go" || path == "internal/subscribe/listener.go" {
 			continue
 		}
@@ -111,7 +111,7 @@ func TestOnlyTheScriptsFileSendsCommands(t *testing.T) {
 func TestOnlyTheListenerSubscribes(t *testing.T) {
 	subscribes := []string{"Subscribe", "PSubscribe", "Unsubscribe", "PUnsubscribe", "ReceiveWithTimeout", "ReceiveContext"}
 	found := false
-	for path, names := range calls(t, "worqr", "events", "heartbeat", "examples", "internal/subscribe") {
+	for path, names := range calls(t, "worqr", "events", "heartbeat", "examples", "demo", "internal/subscribe") {
 		for _, name := range names {
 			if !slices.Contains(subscribes, name) {
 				continue

@@ -19,10 +19,8 @@ import (
 // The folders whose comments are not yet worded as the standard library words its own. Every other
 // folder is checked, also a new one.
 var notYetClean = []string{
-	"examples",
-	"examples/feeds",
-	"examples/internal/local",
-	"examples/mesh",
+	"demo/feeds",
+	"demo/mesh",
 	"integration/model",
 	"integration/simulator",
 	"worqr",

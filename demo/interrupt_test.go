@@ -1,6 +1,6 @@
 //go:build unix
 
-package examples_test
+package demo_test
 
 import (
 	"bufio"
@@ -14,7 +14,7 @@ import (
 )
 
 // interrupted starts a demo with more work than it could do, sends it a signal when all workers are
-// busy, and answers its exit status and what it printed. Then it waits until all the processes that
+// busy, and returns its exit status and what it printed. Then it waits until all the processes that
 // it started have ended too: they share its standard error, which ends with the last of them.
 func interrupted(t *testing.T, program string, sig syscall.Signal) (status int, printed string) {
 	t.Helper()

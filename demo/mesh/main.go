@@ -1,9 +1,9 @@
 // Mesh is the demo: four worker processes hash every file below a directory, and lose nothing while
 // one of them is killed and another frozen.
 //
-//	go run ./examples/mesh
-//	go run ./examples/mesh -dir /usr/share/doc
-//	REDIS_URL=redis://127.0.0.1:6379 go run ./examples/mesh
+//	go run ./demo/mesh
+//	go run ./demo/mesh -dir /usr/share/doc
+//	REDIS_URL=redis://127.0.0.1:6379 go run ./demo/mesh
 //
 // The parent starts a Redis inside itself unless REDIS_URL names one, starts the workers out of its
 // own program, and enqueues a task for each file. Half-way it kills one worker (SIGKILL) and
@@ -25,7 +25,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/worqr/worqr-go/events"
-	"github.com/worqr/worqr-go/examples/internal/local"
+	"github.com/worqr/worqr-go/internal/local"
 	"github.com/worqr/worqr-go/worqr"
 )
 

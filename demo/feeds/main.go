@@ -2,9 +2,9 @@
 // each connection held by one process at a time, while one of them is killed, one is added and one
 // is drained.
 //
-//	go run ./examples/feeds
-//	go run ./examples/feeds -json
-//	REDIS_URL=redis://127.0.0.1:6379 go run ./examples/feeds
+//	go run ./demo/feeds
+//	go run ./demo/feeds -json
+//	REDIS_URL=redis://127.0.0.1:6379 go run ./demo/feeds
 //
 // What to copy is in feed.go (the handler) and holder.go (the process around it). All else is the
 // stage: the parent starts a Redis inside itself unless REDIS_URL names one, a small server of
@@ -26,7 +26,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/worqr/worqr-go/examples/internal/local"
+	"github.com/worqr/worqr-go/internal/local"
 	"github.com/worqr/worqr-go/worqr"
 )
 

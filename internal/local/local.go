@@ -1,4 +1,4 @@
-// Package local finds the Redis of an example.
+// Package local finds the Redis of an example or a demo.
 package local
 
 import (
@@ -7,7 +7,7 @@ import (
 	"github.com/worqr/worqr-go/internal/embedded"
 )
 
-// Redis answers a URL for worqr.Open: what REDIS_URL says, or that of a server inside this program,
+// Redis returns a URL for worqr.Open: what REDIS_URL says, or that of a server inside this program,
 // which lives until stop is called and then forgets everything.
 func Redis() (url string, own bool, stop func(), err error) {
 	if url := os.Getenv("REDIS_URL"); url != "" {
