@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// strike kills the worker with the most in its hands and freezes the next one. It answers false
-// when nobody has anything in hand, unless all is done.
+// strike kills the worker with the most in its hands and freezes the next one. It returns false
+// when nobody has anything in hand, unless all is done, and when one of the two does not serve the
+// queue yet: peers have nothing to reclaim of it.
 func (d *demo) strike(ctx context.Context) bool {
 	if err := d.look(ctx); err != nil {
 		return false
@@ -19,6 +20,12 @@ func (d *demo) strike(ctx context.Context) bool {
 	done, _ := d.books.progress()
 	if len(d.seen.hands[d.life(busiest[0])]) == 0 && done < len(d.books.files) {
 		return false
+	}
+	for _, p := range busiest[:2] {
+		queues, err := d.mesh.WorkingQueues(ctx, d.life(p))
+		if err != nil || !slices.Contains(queues, d.queue) {
+			return false
+		}
 	}
 	d.struck = time.Now()
 	d.hit(busiest[0], "SIGKILL", (*process).kill)
