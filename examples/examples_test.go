@@ -41,12 +41,16 @@ func TestExamplesRunWithNoArgument(t *testing.T) {
 		"producer":  "4 tasks wait in queue mail",
 		"callbacks": "finished 3 tasks",
 		"daemon":    "stopped after 6 tasks, nothing left in hand",
+		"hold":      "stopped, nothing is held any more",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out := strings.TrimSpace(run(t, name))
 			if line := out[strings.LastIndexByte(out, '\n')+1:]; line != last {
 				t.Errorf("last line %q, want %q; all of it:\n%s", line, last, out)
+			}
+			if name == "hold" && !strings.Contains(out, "connected, from line 4 on") {
+				t.Errorf("no feed goes on where it broke off:\n%s", out)
 			}
 		})
 	}
