@@ -3,7 +3,6 @@ package worqr_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -128,9 +127,7 @@ func TestHoldsOverRestartsOfRedis(t *testing.T) {
 
 func testHoldsOverRestarts(t *testing.T, takeover worqr.Takeover) {
 	const workers, tasks = 5, 200
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seeded(t)
 	server := redistest.Own(t, "--appendonly", "yes", "--appendfsync", "always")
 	h := &holds{now: map[string]hold{}, before: map[string]int64{}}
 	cfg := worqr.Config{Namespace: "restarts", WaitForRedis: true}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -113,9 +112,7 @@ func TestPersistentQueueLeavesNoKeys(t *testing.T) {
 // is left.
 func TestPersistentTurmoil(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := seeded(t)
 	f := newFrailFleet(t)
 	f.join("rock")
 	f.ready(1)

@@ -2,7 +2,6 @@ package worqr_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -48,9 +47,7 @@ func TestPersistentJoinMovesTheFewest(t *testing.T) {
 // a joiner of any weight among others of any weight, against the plan
 func TestPersistentJoinMovesWhatThePlanMoves(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := seeded(t)
 	for i := range 4 {
 		members := []share.Member{}
 		for j := range 2 + rng.IntN(3) {
