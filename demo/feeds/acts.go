@@ -51,7 +51,7 @@ func (s *show) joined(ctx context.Context) error {
 	}
 }
 
-// reconcile says which feeds are to be held. It may be called with the whole list whenever that
+// reconcile makes the mesh hold the feeds. It may be called with the whole list whenever that
 // changes, or now and then.
 func (s *show) reconcile(ctx context.Context) error {
 	var desired [][]byte
@@ -65,17 +65,17 @@ func (s *show) reconcile(ctx context.Context) error {
 	return err
 }
 
-// kill has the first holder die.
+// kill ends the first holder by SIGKILL.
 func (s *show) kill(context.Context) error {
 	m := s.fleet.members[0]
 	s.screen.say(event{Event: "killed", Holder: m.name, Count: s.held(m)}, "SIGKILL for %s, which holds %d feeds", m.name, s.held(m))
 	return m.kill()
 }
 
-// join has one more holder join.
+// join adds one more holder.
 func (s *show) join(context.Context) error { return s.add() }
 
-// drain has the second holder leave as a daemon does.
+// drain makes the second holder leave as a daemon does.
 func (s *show) drain(context.Context) error {
 	m := s.fleet.members[1]
 	s.screen.say(event{Event: "drained", Holder: m.name, Count: s.held(m)}, "SIGTERM for %s, which holds %d feeds", m.name, s.held(m))
@@ -83,7 +83,7 @@ func (s *show) drain(context.Context) error {
 	return nil
 }
 
-// held answers how many feeds a holder holds by its own word.
+// held returns how many feeds a holder holds by its own word.
 func (s *show) held(m *member) int {
 	n := 0
 	for _, k := range s.seen.Keys {
@@ -94,7 +94,7 @@ func (s *show) held(m *member) int {
 	return n
 }
 
-// tellRest says what has happened since the last act, and where the feed is that was without a
+// tellRest shows what has happened since the last act, and where the feed is that was without a
 // holder the longest.
 func (s *show) tellRest(ctx context.Context) {
 	after := time.Since(s.acted)

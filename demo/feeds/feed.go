@@ -15,7 +15,7 @@ import (
 // reader reads feeds from the server at addr.
 type reader struct{ addr string }
 
-// Handle implements worqr.Handler. It holds one feed until its context ends: the task is cancelled
+// Handle implements worqr.Handler. It holds one feed until its context ends: the task is canceled
 // or moves to another worker, the worker stops, or it cannot be sure any more that the task is its
 // own. When the connection breaks before that it returns, and the task is given back: some worker
 // tries again, a little later.

@@ -61,7 +61,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs the program to its end and answers the lines it printed. It fails the test when the exit
+// run runs the program to its end and returns the lines it printed. It fails the test when the exit
 // status is not 0.
 func run(t *testing.T, args ...string) []string {
 	t.Helper()

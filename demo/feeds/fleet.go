@@ -77,7 +77,7 @@ func (m *member) gone() bool {
 	}
 }
 
-// state is a word or two on a holder; heard tells whether it is in touch with the witness.
+// state is a word or two on a holder; heard reports whether it is in touch with the witness.
 func (m *member) state(heard bool) string {
 	switch {
 	case m.fate == "killed":
@@ -94,7 +94,7 @@ func (m *member) state(heard bool) string {
 	return "holding"
 }
 
-// serving answers the holders that should hold feeds now.
+// serving returns the holders that should hold feeds now.
 func (f *fleet) serving() []*member {
 	var out []*member
 	for _, m := range f.members {

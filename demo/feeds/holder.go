@@ -14,8 +14,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// The parent tells its holders by the environment what to do; REDIS_URL, which may hold a password,
-// is no argument that others could list.
+// The parent gives its holders their orders by the environment; REDIS_URL, which may hold a
+// password, is no argument that others could list.
 const (
 	envName    = "WORQR_FEEDS_NAME"
 	envQueue   = "WORQR_FEEDS_QUEUE"
@@ -70,8 +70,8 @@ func minded(stop func()) {
 	}()
 }
 
-// witnessed tells the witness of each hold, ten times a second for as long as it lasts. It is what
-// proves this demo; a program of yours does without.
+// witnessed reports each hold to the witness, ten times a second for as long as it lasts. It is
+// what proves this demo; a program of yours does without.
 type witnessed struct {
 	witness *witness.Teller
 	handler worqr.Handler

@@ -124,7 +124,7 @@ func (s *server) count(name string, number int) {
 	}
 }
 
-// connections answers how many connections each feed has right now, and what was sent.
+// connections returns how many connections each feed has right now, and what was sent.
 func (s *server) connections() (map[string]int, lines) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -98,7 +98,7 @@ func (s *show) settle(ctx context.Context) error {
 	}
 }
 
-// look hears the witness, tells what has moved, and draws the table.
+// look hears the witness, shows what has moved, and draws the table.
 func (s *show) look() {
 	s.seen = s.witness.Report()
 	for _, k := range s.seen.Keys {
@@ -111,7 +111,7 @@ func (s *show) look() {
 	s.screen.draw(s.view())
 }
 
-// shared tells whether every feed is held by somebody who should hold feeds, and nobody has two
+// shared reports whether every feed is held by somebody who should hold feeds, and nobody has two
 // more than another.
 func (s *show) shared() bool {
 	counts := map[string]int{}

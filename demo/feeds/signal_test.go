@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// signalled starts the demo, has it end by a signal when all feeds are held, and answers its exit
+// signalled starts the demo, has it end by a signal when all feeds are held, and returns its exit
 // status and last line. It waits until the holders have ended too: they share its standard error,
 // which ends with the last of them.
 func signalled(t *testing.T, signal func(*os.Process) error) (status int, last string) {

@@ -59,7 +59,7 @@ func (s *show) judge(ctx context.Context) (verdict, error) {
 	}
 }
 
-// conclude adds what is known when all holders have ended, prints the verdict, and answers errWrong
+// conclude adds what is known when all holders have ended, prints the verdict, and returns errWrong
 // when it is bad.
 func (s *show) conclude(v verdict) error {
 	last := s.witness.Report()

@@ -45,7 +45,7 @@ type end struct {
 type ledger struct {
 	life                  string // its present incarnation
 	lives, lapses         int
-	took, finished, stale int // stale: Finish did not answer true, as the process was another's by then
+	took, finished, stale int // stale: Finish did not return true, as the process was another's by then
 }
 
 func newBooks(paths []string, workers int) *books {
@@ -137,14 +137,14 @@ func (b *books) end(f *file, process string) *end {
 	return &f.ends[len(f.ends)-1]
 }
 
-// progress answers how many files are finished, and for how long nothing was reported.
+// progress returns how many files are finished, and for how long nothing was reported.
 func (b *books) progress() (done int, silence time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.done, time.Since(b.last)
 }
 
-// ledger answers a copy of what a worker has reported.
+// ledger returns a copy of what a worker has reported.
 func (b *books) ledger(worker int) ledger {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// done tells the books that a worker took, hashed and finished a file.
+// done enters into the books that a worker took, hashed and finished a file.
 func done(b *books, worker int, path, process string, token int64, sum string) {
 	b.enter(worker, report{Kind: took, Process: process, Token: token, Task: []byte(path)})
 	b.enter(worker, report{Kind: hashed, Process: process, Task: []byte(path), Sum: sum})

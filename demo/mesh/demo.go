@@ -29,7 +29,7 @@ type demo struct {
 	seen    seen // at the last look
 }
 
-// seen is what Redis tells.
+// seen is what Redis has.
 type seen struct {
 	workers map[string]worqr.WorkerInfo
 	hands   map[string][]worqr.ProcessInfo // by worker

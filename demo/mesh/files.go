@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// directory answers what to hash: the flag's value, DIR, or the source tree of Go.
+// directory returns what to hash: the flag's value, DIR, or the source tree of Go.
 func directory(flag string) (string, error) {
 	for _, dir := range []string{flag, os.Getenv("DIR")} {
 		if dir != "" {
@@ -27,7 +27,7 @@ func directory(flag string) (string, error) {
 	return filepath.Join(strings.TrimSpace(string(root)), "src"), nil
 }
 
-// list answers the regular files below a directory, and how many it left out because they cannot be
+// list returns the regular files below a directory, and how many it left out because they cannot be
 // read.
 func list(dir string) (files []string, unreadable int, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -52,7 +52,7 @@ func list(dir string) (files []string, unreadable int, err error) {
 	return files, unreadable, err
 }
 
-// sumOf answers the SHA-256 of a file, or gives up when ctx ends.
+// sumOf returns the SHA-256 of a file, or gives up when ctx ends.
 func sumOf(ctx context.Context, path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {

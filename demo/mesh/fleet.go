@@ -68,7 +68,7 @@ func startFleet(n int, url, queue string, pace time.Duration, enter func(worker 
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
 
-// gone tells whether the process has ended.
+// gone reports whether the process has ended.
 func (p *process) gone() bool {
 	select {
 	case <-p.exited:

@@ -122,7 +122,7 @@ func perform(ctx context.Context, flag string, pace time.Duration) error {
 	return errors.Join(err, left)
 }
 
-// comfortable answers a pace by which half of the files take the fleet about four seconds.
+// comfortable returns a pace by which half of the files take the fleet about four seconds.
 func comfortable(files int) time.Duration {
 	pace := 4 * time.Second * workers * limit / time.Duration(max(1, files/2))
 	return min(max(pace, time.Millisecond), 250*time.Millisecond).Round(time.Millisecond)

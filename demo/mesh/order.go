@@ -46,7 +46,7 @@ func (b *books) inPlace(v *victim, all []*victim, waiting [][]byte) (behind int)
 	return behind
 }
 
-// order tells whether what the victims held was taken again in its original order and before all
+// order reports whether what the victims held was taken again in its original order and before all
 // that waited, and when the first of it was taken. A token is drawn with each take and only rises,
 // so tokens are the order of the takes in Redis, whatever the order in which the reports came.
 func (b *books) order(v *victim, all []*victim) (again int, first time.Time, err error) {
@@ -82,7 +82,7 @@ func (b *books) order(v *victim, all []*victim) (again int, first time.Time, err
 	return again, first, nil
 }
 
-// after answers the run that followed a process.
+// after returns the run that followed a process.
 func (f *file) after(p worqr.ProcessInfo) (run, bool) {
 	later := slices.DeleteFunc(slices.Clone(f.runs), func(r run) bool { return r.token <= p.Token })
 	if len(later) == 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// conclude tells the result, when all workers have ended. Its last line is the one that counts.
+// conclude prints the result, when all workers have ended. Its last line is the one that counts.
 func (d *demo) conclude(ctx context.Context) error {
 	r := d.books.judge(func(path string) (string, error) { return sumOf(ctx, path) })
 	err := d.look(ctx)
@@ -44,8 +44,8 @@ func (d *demo) conclude(ctx context.Context) error {
 	return nil
 }
 
-// order tells for each victim whether its tasks came back to the front in their order, and how many
-// did.
+// order reports for each victim whether its tasks came back to the front in their order, and how
+// many did.
 func (d *demo) order() (lines []string, again int, ok bool) {
 	if d.struck.IsZero() {
 		return []string{"NO: it never came half-way"}, 0, false

@@ -66,7 +66,7 @@ func (d *demo) release() {
 	}
 }
 
-// over tells whether the victims have been struck, their tasks are back, and the frozen one is a
+// over reports whether the victims have been struck, their tasks are back, and the frozen one is a
 // worker again.
 func (d *demo) over() bool {
 	if d.struck.IsZero() {

@@ -20,7 +20,7 @@ type row struct {
 	took, finished, inHand int
 }
 
-// view joins what the workers reported with what Redis tells.
+// view joins what the workers reported with what Redis has.
 func (d *demo) view() view {
 	v := view{elapsed: time.Since(d.began), total: len(d.books.files), waiting: d.seen.waiting}
 	v.done, _ = d.books.progress()
@@ -39,7 +39,8 @@ func (d *demo) view() view {
 	return v
 }
 
-// state is a word or two on a worker; beats tells whether its present incarnation has a heartbeat.
+// state is a word or two on a worker; beats reports whether its present incarnation has a
+// heartbeat.
 func (d *demo) state(p *process, l ledger, beats bool) string {
 	var v *victim
 	for _, other := range d.victims {

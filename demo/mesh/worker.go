@@ -11,8 +11,8 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// The parent tells its workers by the environment what to do; REDIS_URL, which may hold a password,
-// is no argument that others could list.
+// The parent gives its workers their orders by the environment; REDIS_URL, which may hold a
+// password, is no argument that others could list.
 const (
 	envQueue = "WORQR_MESH_QUEUE"
 	envPace  = "WORQR_MESH_PACE"

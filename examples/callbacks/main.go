@@ -1,5 +1,5 @@
-// Callbacks works verb by verb: On tells that there is work, Take brings a task, Finish ends it.
-// This is for programs that decide themselves when to take; the daemon example is shorter.
+// Callbacks works verb by verb: On is called when there is work, Take returns a task, Finish ends
+// it. This is for programs that decide themselves when to take; the daemon example is shorter.
 //
 //	go run ./examples/callbacks
 //	REDIS_URL=redis://127.0.0.1:6379 go run ./examples/callbacks
@@ -56,7 +56,7 @@ func work(ctx context.Context) error {
 	// (After an error too.)
 	defer worker.Fail(context.WithoutCancel(ctx))
 
-	// The callback first, then StartWork: so no word of work is missed. Words only wake; Take tells
+	// The callback first, then StartWork: so no event is missed. An event only wakes; Take finds
 	// what there is.
 	waiting := make(chan struct{}, 1)
 	_, err = worker.On(queue, func(e events.Event) {
@@ -64,10 +64,10 @@ func work(ctx context.Context) error {
 		case events.Work: // e.Count tasks came, or some wait
 			select {
 			case waiting <- struct{}{}:
-			default: // told already
+			default: // woken already
 			}
 		case events.Cancel:
-			fmt.Printf("cancelled: %s\n", e.Task) // the context of its process ends as well
+			fmt.Printf("canceled: %s\n", e.Task) // the context of its process ends as well
 		case events.Delete:
 			fmt.Println("the queue was deleted") // what is in hand goes on
 		case events.Done: // a task was finished, by this worker or another
@@ -107,7 +107,7 @@ func work(ctx context.Context) error {
 	return nil
 }
 
-// takeAll works until the queue is empty, and answers how many tasks it finished.
+// takeAll works until the queue is empty, and returns how many tasks it finished.
 func takeAll(ctx context.Context, worker *worqr.Worker) (finished int, err error) {
 	for {
 		process, err := worker.Take(ctx, queue)

@@ -89,7 +89,7 @@ var (
 )
 
 // send is a handler. Nil finishes the task; an error puts it back at the front of the queue, to be
-// tried again. The context ends when the task is cancelled, the worker stops, or it cannot be sure
+// tried again. The context ends when the task is canceled, the worker stops, or it cannot be sure
 // any more that the task is its own.
 func send(ctx context.Context, p *worqr.Process) error {
 	if err := work(ctx, 100*time.Millisecond); err != nil {

@@ -19,8 +19,6 @@ import (
 // The folders whose comments are not yet worded as the standard library words its own. Every other
 // folder is checked, also a new one.
 var notYetClean = []string{
-	"demo/feeds",
-	"demo/mesh",
 	"integration/model",
 	"integration/simulator",
 	"worqr",
