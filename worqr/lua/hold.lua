@@ -201,7 +201,7 @@ local function letgo(m, number, task, token, why, marks, young)
   if t - token > SETTLED then fails, deaths = 0, 0 end
   -- Refused half-way it is still held, or waits: it is among those that wait before it does, and its holder goes last.
   redis.call('HDEL', q .. ':offers', fp)
-  redis.call('SADD', unique, fp)
+  if redis.call('SADD', unique, fp) == 0 then redis.call('LREM', tasks, -1, task) end -- it was offered, and waits already
   local wait = 0
   if why == 'later' then
     fails = fails + 1
