@@ -148,6 +148,8 @@ local function ended(fp, task)
   if again then
     redis.call('LPUSH', tasks, task)
     redis.call('ZREM', delayed, task)
+  elseif redis.call('SREM', unique, fp) == 1 then
+    redis.call('LREM', tasks, -1, task) -- it was offered
   end
   redis.call('HDEL', holders, fp)
   redis.call('HDEL', past, fp)
