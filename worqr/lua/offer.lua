@@ -4,7 +4,8 @@
 -- ARGV[3]  M
 -- ARGV[4]  number
 -- ARGV[5]  token
--- Returns  'offered'; 'taken': another process has it; 'ready': that one has told that it runs; 'gone': not M's
+-- Returns  'offered'; 'taken': another process has it; 'ready': that one has told that it runs; 'gone': not M's, or
+--          cancelled
 -- Errors   FENCED  M is no member
 -- Cost     O(members)
 -- Twice    offers once.
@@ -20,6 +21,7 @@ end
 local fp = redis.sha1hex(task)
 local p = redis.call('HGET', holders, fp)
 if p == m .. '.' .. number then
+  if newest() > 0 and cancelled(task, token) then return 'gone' end -- the next hold of it would have a token above the mark
   redis.call('ZREM', delayed, '') -- lets the next write pass on a full Redis
   if redis.call('SADD', unique, fp) == 1 then
     local _, _, fails, deaths = record(fp)
