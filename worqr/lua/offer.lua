@@ -4,8 +4,8 @@
 -- ARGV[3]  M
 -- ARGV[4]  number
 -- ARGV[5]  token
--- Returns  'offered'; 'taken': another process has it; 'ready': that one has told that it runs; 'gone': not M's, or
---          cancelled
+-- Returns  'offered'; 'taken': another process has it; 'ready': that one has told that it runs, or has
+--          ended it; 'gone': not M's, or cancelled
 -- Errors   FENCED  M is no member
 -- Cost     O(members)
 -- Twice    offers once.
@@ -32,5 +32,7 @@ if p == m .. '.' .. number then
   end
 elseif p then
   return redis.call('HGET', q .. ':offers', fp) == 'ready ' .. p and 'ready' or 'taken'
+elseif redis.call('SISMEMBER', unique, fp) == 0 then
+  return 'ready' -- who took it has ended it
 end
 return 'offered'
