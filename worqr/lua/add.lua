@@ -31,7 +31,7 @@ for i = 4, #ARGV do
     elseif marks then
       local m, number = string.match(p, '^(.*%.%d+)%.(%d+)$')
       local token = tonumber(spared('ZSCORE', q .. ':processes:' .. m, number) or '0')
-      if cancelled(task, token) then redis.call('ZADD', delayed, num(NEVER), task) else fp = nil end
+      if cancelled(task, token) then redis.call('ZADD', delayed, num(NEVER + 1), task) else fp = nil end
     else
       fp = nil
     end

@@ -1,6 +1,6 @@
 -- Prelude of the scripts that know persistent tasks; after lib.lua. docs/protocol.md tells what the keys hold.
 
-local NEVER = 9e15 -- a date: it is added again, and waits until the process that was cancelled has ended
+local NEVER = 9e15 -- a date, or later: it is added again, and waits until the process that was cancelled has ended
 local SECOND = 1000000 -- microseconds, as tokens are
 local SETTLED = 60 * SECOND -- what was held for so long has no failures behind it
 
