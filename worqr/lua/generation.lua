@@ -13,5 +13,9 @@ redis.call('HLEN', q .. ':policy')
 redis.call('ZREM', delayed, '') -- lets the next write pass on a full Redis
 local g = num(draw(1))
 redis.call('HSET', q .. ':policy', 'persistent', '1', 'generation', g)
-redis.call('PERSIST', q .. ':policy')
+if redis.call('LLEN', tasks) + redis.call('HLEN', holders) + redis.call('SCARD', unique) + redis.call('HLEN', q .. ':workers') == 0 then
+  redis.call('PEXPIRE', q .. ':policy', DAY) -- until add or open: this Reconcile may bring nothing, or come to no end
+else
+  redis.call('PERSIST', q .. ':policy')
+end
 return g
