@@ -18,6 +18,11 @@ type books struct {
 	done                                   map[string]bool  // the finished ones
 	closed                                 map[string]bool  // memberships that were taken out
 	order                                  map[string]place // of tasks that are on their way back
+
+	// Of persistent tasks:
+	superseded map[string]bool       // processes whose task another has taken while they offered it
+	over       map[string]bool       // processes that have ended their task for good
+	kept       map[string]checkpoint // by fingerprint: the last one whose write was answered
 }
 
 // place is where a task has to come back: behind the older ones of its membership.
@@ -30,7 +35,7 @@ func newBooks() *books {
 	return &books{
 		accepted: map[string]int{}, finished: map[string]int{}, cancelled: map[string]int{}, deleted: map[string]int{},
 		marks: map[string]int64{}, drawn: map[string]int64{}, done: map[string]bool{}, closed: map[string]bool{},
-		order: map[string]place{},
+		order: map[string]place{}, superseded: map[string]bool{}, over: map[string]bool{}, kept: map[string]checkpoint{},
 	}
 }
 
@@ -148,12 +153,29 @@ func (q *queueState) wellFormed() error {
 
 // equal tells whether nothing has changed.
 func (q *queueState) equal(o *queueState) bool {
-	return q.token == o.token && q.closed == o.closed && slices.Equal(q.tasks, o.tasks) && maps.Equal(q.members, o.members) &&
+	return q == o || q.token == o.token && q.closed == o.closed && slices.Equal(q.tasks, o.tasks) && maps.Equal(q.members, o.members) &&
 		maps.Equal(q.returning, o.returning) && maps.Equal(q.idle, o.idle) && maps.Equal(q.marks, o.marks) &&
-		maps.EqualFunc(q.held, o.held, slices.Equal) && maps.EqualFunc(q.tasksOf, o.tasksOf, slices.Equal)
+		maps.EqualFunc(q.held, o.held, slices.Equal) && maps.EqualFunc(q.tasksOf, o.tasksOf, slices.Equal) && q.hold.equal(&o.hold)
 }
 
 func fingerprint(task string) string {
+	if fp := fingerprints[task]; fp != "" {
+		return fp
+	}
+	return sha1Of(task)
+}
+
+// fingerprints has those of the tasks that schedules use most.
+var fingerprints = func() map[string]string {
+	all := map[string]string{}
+	for i := range 50 {
+		task := fmt.Sprintf("t%d", i)
+		all[task] = sha1Of(task)
+	}
+	return all
+}()
+
+func sha1Of(task string) string {
 	sum := sha1.Sum([]byte(task))
 	return hex.EncodeToString(sum[:])
 }

@@ -21,7 +21,7 @@ const cases = 24
 // scenario 27, scenario 28, scenario 41, scenario 42, scenario 74, scenario 92, scenario 102
 func TestAFaultAtEveryBoundary(t *testing.T) {
 	server := redistest.Own(t)
-	if _, err := newServer(server.Conn(t), false); err != nil { // so that no script is sent twice, as the first time ever
+	if _, err := newServer(server.Conn(t), server.Conn(t), 0, false); err != nil { // so that no script is sent twice, as the first time ever
 		t.Fatal(err)
 	}
 	begun := time.Now()

@@ -19,7 +19,7 @@ func (w *world) drain() {
 	for _, id := range w.silent() {
 		w.stopHeart(id)
 	}
-	w.odds = odds0
+	w.odds, w.draining = odds0, true
 	done := false
 	janitor := w.spawn("janitor", func(a *actor) {
 		if untilEnded(func() { w.cleanUp(a) }) {
@@ -50,7 +50,7 @@ func (w *world) cleanUp(a *actor) {
 		}
 		orphans := 0
 		for range len(w.state.listed) {
-			a.read("DEL", meshKey+":rota", meshKey+":sweep")
+			a.read("UNLINK", meshKey+":rota", meshKey+":sweep")
 			r, _, _ := a.call("sweep", "", nil, k.id, lapse, "0", lapse, lapse)
 			queue, notes := r.words[5], r.words[6]
 			if queue == "" {
@@ -59,7 +59,7 @@ func (w *world) cleanUp(a *actor) {
 			orphans += len(w.state.queues[queue].members) + len(w.state.queues[queue].returning)
 			a.examine(queue, notes)
 		}
-		if len(dead)+orphans == 0 {
+		if orphans == 0 {
 			break
 		}
 		if round == 3 {
@@ -72,11 +72,15 @@ func (w *world) cleanUp(a *actor) {
 				queue, q.members, q.returning, q.tasksOf)
 		}
 	}
-	for _, queue := range queues {
-		if len(w.state.queues[queue].tasks) > 0 {
+	for _, queue := range w.names {
+		if w.persistent {
+			w.holdOff(a, k, queue)
+		} else if len(w.state.queues[queue].tasks) > 0 {
 			w.workOff(a, k, queue)
 		}
-		a.examine(queue, a.notes())
+		if w.chance(0.5) {
+			a.examine(queue, a.notes())
+		}
 	}
 	a.call("leave", "", nil, k.id, "left")
 }
@@ -111,7 +115,11 @@ func (w *world) finally() {
 		if len(q.tasks)+len(q.members)+len(q.returning)+len(q.idle)+len(q.held)+len(q.tasksOf) > 0 {
 			w.fail("left in queue %s: %+v", name, q)
 		}
-		for key, there := range map[string]bool{"token": q.token > 0, "closed": q.closed > 0, "cancels": len(q.marks) > 0} {
+		if h := &q.hold; len(h.unique)+len(h.holders)+len(h.present)+len(h.delayed)+len(h.past)+len(h.checkpoints)+len(h.fates)+
+			len(h.offers)+len(h.shares)+len(h.fast) > 0 {
+			w.fail("left in queue %s: %+v", name, *h)
+		}
+		for key, there := range map[string]bool{"token": q.token > 0, "closed": q.closed > 0, "cancels": len(q.marks) > 0, "policy": len(q.hold.policy) > 0} {
 			if ttl := w.plain("PTTL", queueKey(name)+":"+key); there && ttl <= 0 {
 				w.fail("key %s of queue %s has no end", key, name)
 			}

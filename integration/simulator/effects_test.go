@@ -71,6 +71,8 @@ func (s *step) check() error {
 // common holds for every script: who may come and go, and that tokens only rise.
 func (s *step) common() error {
 	script, before, after := s.command.script, s.before, s.after
+	takes := script == "take" || script == "hold_take"
+	fences := script == "reclaim" || script == "rescue"
 	if after.token < before.token {
 		return fmt.Errorf("the token fell from %d to %d", before.token, after.token)
 	}
@@ -81,20 +83,20 @@ func (s *step) common() error {
 			return fmt.Errorf("%s has become a member", m)
 		case !was && s.books.closed[m]:
 			return fmt.Errorf("%s is a member again after it was taken out", m)
-		case was && n != old && (script != "take" || m != s.command.args[0] || n < old):
+		case was && n != old && (!takes || m != s.command.args[0] || n < old):
 			return fmt.Errorf("the number of %s went from %d to %d", m, old, n)
 		}
 	}
 	for m := range before.members {
 		if _, is := after.members[m]; !is {
-			if script != "reclaim" || m != s.command.args[0] {
+			if !fences || m != s.command.args[0] {
 				return fmt.Errorf("%s is no member any more", m)
 			}
 			s.books.closed[m] = true
 		}
 	}
 	for m := range after.returning {
-		if _, was := before.members[m]; !before.returning[m] && (script != "reclaim" || m != s.command.args[0] || !was) {
+		if _, was := before.members[m]; !before.returning[m] && (!fences || m != s.command.args[0] || !was) {
 			return fmt.Errorf("%s is returning", m)
 		}
 	}
@@ -104,7 +106,7 @@ func (s *step) common() error {
 		}
 	}
 	for _, p := range minus(after, before) {
-		if script != "take" || membershipOf(p.id) != s.command.args[0] {
+		if !takes || membershipOf(p.id) != s.command.args[0] {
 			return fmt.Errorf("process %s has appeared", p.id)
 		}
 		if _, twice := s.books.drawn[p.id]; twice || p.token <= before.token {
@@ -113,7 +115,7 @@ func (s *step) common() error {
 		s.books.drawn[p.id] = p.token
 	}
 	for mark, token := range after.marks {
-		if was := before.marks[mark]; token != was && (token <= before.token || script != "cancel" && script != "delete") {
+		if was := before.marks[mark]; token != was && (token <= before.token || script != "cancel" && script != "delete" && script != "drop") {
 			return fmt.Errorf("mark %s went from %d to %d", mark, was, token)
 		}
 	}

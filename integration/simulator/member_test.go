@@ -70,12 +70,15 @@ func (m *member) giveBack(a *actor, list []*handled) {
 }
 
 func (m *member) putFront(a *actor, list []*handled) {
+	if len(list) == 0 {
+		return
+	}
 	meant := settling{}
 	for _, p := range slices.Backward(list) {
 		meant.processes = append(meant.processes, p.process)
-		meant.outcomes = append(meant.outcomes, "front")
+		meant.outcomes = append(meant.outcomes, m.worker.w.either("front", "undo"))
 	}
-	a.call("settle", m.queue, meant, m.id, meant.packed())
+	a.call(m.worker.w.either("settle", "hold_settle"), m.queue, meant, m.id, meant.packed())
 }
 
 // refused judges a refusal that this member got. While its worker lives nobody may fence it out.
@@ -168,10 +171,15 @@ func (k *worker) batch() (*member, []*handled) {
 	for n := int64(1); n < m.next && len(batch) < 3; n++ {
 		if p := m.inHand[n]; p != nil && p.asked == "" && k.w.chance(0.7) {
 			p.asked = pick(k.w, []string{"finish", "finish", "finish", "front", "back"})
+			if k.w.persistent {
+				p.asked = p.ending(k.w)
+			}
 			if p.cancelled && k.w.chance(0.5) {
 				p.asked = "cancel"
 			}
-			batch = append(batch, p)
+			if p.asked != "" {
+				batch = append(batch, p)
+			}
 		}
 	}
 	return m, batch
@@ -184,7 +192,10 @@ func (m *member) settle(a *actor, batch []*handled) bool {
 		meant.processes = append(meant.processes, p.process)
 		meant.outcomes = append(meant.outcomes, p.asked)
 	}
-	r, repeated, known := a.call("settle", m.queue, meant, m.id, meant.packed())
+	if m.worker.w.persistent {
+		m.keepLast(a, batch)
+	}
+	r, repeated, known := a.call(m.worker.w.either("settle", "hold_settle"), m.queue, meant, m.id, meant.packed())
 	for _, p := range batch {
 		p.unsure = p.unsure || repeated
 	}

@@ -28,10 +28,13 @@ func (a *actor) roll(queue string) (roll, bool) {
 	return all, true
 }
 
-// reclaim takes a membership out of its queue, in small steps.
-func (a *actor) reclaim(queue, m string) bool {
+// reclaim takes a membership out of its queue, in small steps. why is for persistent tasks.
+func (a *actor) reclaim(queue, m string, why ...string) bool {
+	if !a.w.persistent {
+		why = nil
+	}
 	for {
-		r, _, known := a.call("reclaim", queue, nil, m, pick(a.w, []string{"1", "1", "2", "4"}))
+		r, _, known := a.call("reclaim", queue, nil, append([]string{m, pick(a.w, []string{"1", "1", "2", "4"})}, why...)...)
 		if !known {
 			return false
 		}
@@ -83,7 +86,7 @@ func (a *actor) bury(id string) bool {
 			return false
 		}
 		for _, m := range roll.members {
-			if workerOf(m) == id && !a.reclaim(queue, m) {
+			if workerOf(m) == id && !a.reclaim(queue, m, deaths(a.w)...) {
 				return false
 			}
 		}
@@ -104,7 +107,7 @@ func (a *actor) examine(queue, notes string) bool {
 		return false
 	}
 	for _, m := range orphans {
-		if !a.reclaim(queue, m) {
+		if !a.reclaim(queue, m, "lapse") {
 			return false
 		}
 	}
@@ -181,6 +184,12 @@ func (w *world) produces(a *actor) {
 			}
 			noted[queue] = true
 		}
+		if w.persistent {
+			if r, _, known := a.call("add", queue, nil, append([]string{""}, w.some()...)...); known && r.refused == "" && r.words[1] == "1" {
+				a.call("note", "", nil, queue)
+			}
+			continue
+		}
 		var tasks []string
 		for range 1 + w.rng.IntN(4) {
 			if len(w.tasks) == 0 || w.chance(0.8) {
@@ -202,6 +211,8 @@ func (w *world) meddles(a *actor) {
 	for {
 		queue := pick(w, w.names)
 		switch x := w.rng.IntN(10); {
+		case w.persistent && w.chance(0.2):
+			a.looksAround(queue)
 		case x == 0:
 			if known := w.trusted(); len(known) > 0 {
 				a.call("fail", "", nil, pick(w, known))

@@ -29,6 +29,9 @@ func (w *world) schedule() (err error) {
 		w.spawn(fmt.Sprintf("P%d", i), w.supervises)
 	}
 	w.spawn("producer", w.produces)
+	if w.persistent {
+		w.spawnHold()
+	}
 	if w.chance(0.6) {
 		w.spawn("meddler", w.meddles)
 	}
@@ -54,7 +57,7 @@ func (w *world) futureTokens() {
 		}
 	}
 	var err error
-	if _, w.state, err = w.server.run(&command{args: []string{"PING"}}); err != nil {
+	if _, w.state, err = w.server.run(&command{args: []string{"PING"}}, w.state); err != nil {
 		panic(err)
 	}
 }
@@ -63,8 +66,10 @@ func (w *world) futureTokens() {
 func (w *world) prelude() {
 	odds := w.odds
 	w.odds = odds0
-	switch x := w.rng.IntN(100); {
+	x := w.rng.IntN(100)
+	switch {
 	case x < 25:
+	case w.persistent && w.holdPrelude(x):
 	case x < 40:
 		w.crowd()
 	default:
@@ -85,7 +90,7 @@ func (w *world) holder() {
 	for range 10 {
 		w.resume(k.main)
 		for _, queue := range w.names {
-			if w.state.listed[queue] && len(w.books[queue].accepted) == 0 {
+			if w.state.listed[queue] && len(w.books[queue].accepted)+len(w.state.queues[queue].hold.present) == 0 {
 				w.enqueue(queue, w.tasks...)
 			}
 			if m := k.members[queue]; m != nil && len(m.inHand) > 0 {
@@ -113,7 +118,11 @@ func (w *world) crowd() {
 }
 
 func (w *world) enqueue(queue string, tasks ...string) {
-	w.execute(&command{script: "enqueue", queue: queue, args: tasks, by: "prelude"}, "")
+	c := &command{script: "enqueue", queue: queue, args: tasks, by: "prelude"}
+	if w.persistent {
+		c.script, c.args = "add", append([]string{""}, tasks...)
+	}
+	w.execute(c, "")
 }
 
 // play makes random steps until so many commands were executed, or done says so.
@@ -143,12 +152,20 @@ func (w *world) step() {
 			w.note("%s lapses", k.id)
 			k.end()
 		}
+	case w.chance(w.odds.blip):
+		w.blip()
+	case w.chance(w.odds.pass):
+		w.passTime(pick(w, w.names))
 	case w.chance(w.odds.stop):
 		if lapsed := w.silent(); len(lapsed) > 0 {
 			w.stopHeart(pick(w, lapsed))
 		}
 	default:
-		if len(w.actors) > 0 {
+		if w.persistent && len(w.workers) > 0 && w.chance(0.3) {
+			if k := pick(w, w.workers); slices.Contains(w.actors, k.main) {
+				w.resume(k.main)
+			}
+		} else if len(w.actors) > 0 {
 			w.resume(pick(w, w.actors))
 		}
 	}
@@ -180,8 +197,11 @@ func (w *world) killSomebody() {
 		}
 	}
 	w.kill(a)
-	if a.name[0] == 'P' {
+	switch a.name[0] {
+	case 'P':
 		w.spawn(a.name+"'", w.supervises)
+	case 'J':
+		w.spawn(a.name, w.watches) // the same name: it has the same claim
 	}
 }
 
@@ -189,6 +209,7 @@ func (w *world) killWorker(k *worker) {
 	w.kill(k.main)
 	w.kill(k.settler)
 	k.end()
+	w.stands(k.id, false)
 	if !k.retiring && len(w.workers) < 6 {
 		w.newWorker()
 	}

@@ -16,14 +16,22 @@ import (
 
 const (
 	schedules = 20000 // how many run by default
+	holds     = 12000 // of persistent tasks, which are as dear as 18,000
 	lanes     = 4     // at once, to keep Redis busy
 )
 
 // scenario 27, scenario 41, scenario 92, scenario 98, scenario 100, scenario 101, scenario 102,
 // scenario 103,
 // scenario 104, scenario 105
-func TestSchedules(t *testing.T) {
-	count := schedules
+func TestSchedules(t *testing.T) { runAll(t, schedules, false, expected) }
+
+// The same of persistent tasks: at most one holder, a present task is somewhere, and no checkpoint
+// goes back.
+// scenario 97, scenario 98, scenario 100, scenario 101, scenario 103
+func TestPersistentSchedules(t *testing.T) { runAll(t, holds, true, expectedOfHolds) }
+
+// runAll runs the schedules of one kind of queue. expected is what they must have brought about.
+func runAll(t *testing.T, count int, persistent bool, expected []string) {
 	if slow {
 		count /= 10
 	}
@@ -43,11 +51,12 @@ func TestSchedules(t *testing.T) {
 	var running sync.WaitGroup
 	for lane := range lanes {
 		odd := lane % 2
-		conn := []*redistest.Server{silent, heard}[odd].Conn(t)
-		if _, err := conn.Do("SELECT", lane/2); err != nil {
+		on, db := []*redistest.Server{silent, heard}[odd], lane/2
+		conn := on.Conn(t)
+		if _, err := conn.Do("SELECT", db); err != nil {
 			t.Fatal(err)
 		}
-		s, err := newServer(conn, odd == 1)
+		s, err := newServer(conn, on.Conn(t), db, odd == 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,9 +66,9 @@ func TestSchedules(t *testing.T) {
 				if seed >= end {
 					return
 				}
-				w, err := run(s, seed)
+				w, err := run(s, seed, persistent)
 				if err != nil {
-					t.Errorf("WORQR_SEED=%d: %v\n%s", seed, err, w.history())
+					t.Errorf("WORQR_SEED=%d go test -run '%s$' ./integration/simulator: %v\n%s", seed, t.Name(), err, w.history())
 					return
 				}
 				if count == 1 {
@@ -72,13 +81,13 @@ func TestSchedules(t *testing.T) {
 		})
 	}
 	running.Wait()
-	rare.check(t, int(ran.Load()))
+	rare.check(t, int(ran.Load()), expected)
 	t.Logf("%d schedules of seeds %d to %d, %d commands, in %v", ran.Load(), first, end-1, commands.Load(), time.Since(begun).Round(time.Second))
 }
 
 // run runs the schedule of one seed on an empty database.
-func run(s *server, seed uint64) (*world, error) {
-	w := newWorld(s, seed)
+func run(s *server, seed uint64, persistent bool) (*world, error) {
+	w := newWorld(s, seed, persistent)
 	if err := s.reset(); err != nil {
 		return w, err
 	}

@@ -10,7 +10,6 @@ import (
 
 const (
 	namespace = "s" // a database holds one schedule, so every schedule can have the same
-	root      = namespace + "@0"
 	meshKey   = "{" + namespace + "}"
 	lapse     = "3600000" // hearts stop when the schedule says so, not by the clock
 )
@@ -25,31 +24,25 @@ func queueKey(q string) string {
 	return namespace + ":{" + q + "}"
 }
 
-// dump answers every key of the database with its value.
-const dump = `local out = {}
-for _, k in ipairs(redis.call('KEYS', '*')) do
-  local t, v = redis.call('TYPE', k).ok
-  if t == 'list' then v = redis.call('LRANGE', k, 0, -1)
-  elseif t == 'hash' then v = redis.call('HGETALL', k)
-  elseif t == 'set' then v = redis.call('SMEMBERS', k)
-  elseif t == 'zset' then v = redis.call('ZRANGE', k, 0, -1, 'WITHSCORES')
-  else v = {redis.call('GET', k)} end
-  out[#out + 1] = k
-  out[#out + 1] = v
-end
-return out`
-
 // server runs the commands of one schedule after the other over one connection.
 type server struct {
 	conn    redis.Conn
 	sha     string // of dump
 	loaded  map[string]string
+	turn    int  // counts commands
 	listens bool // somebody is subscribed to every channel, so that a wake-up is received
+
+	root     string           // of the channels
+	presence redis.PubSubConn // carries the presence subscriptions of all workers
+	present  map[string]bool  // the workers that have one
 }
 
 // newServer loads the scripts. The database is emptied with each schedule.
-func newServer(conn redis.Conn, listens bool) (*server, error) {
-	s := &server{conn: conn, loaded: map[string]string{}, listens: listens}
+func newServer(conn, presence redis.Conn, db int, listens bool) (*server, error) {
+	s := &server{
+		conn: conn, loaded: map[string]string{}, listens: listens,
+		root: fmt.Sprintf("%s@%d", namespace, db), presence: redis.PubSubConn{Conn: presence}, present: map[string]bool{},
+	}
 	for name, script := range sources() {
 		sha, err := redis.String(conn.Do("SCRIPT", "LOAD", script.text))
 		if err != nil || sha != script.sha {
@@ -63,7 +56,31 @@ func newServer(conn redis.Conn, listens bool) (*server, error) {
 }
 
 func (s *server) reset() error {
+	for id := range s.present {
+		if err := s.appear(id, false); err != nil {
+			return err
+		}
+	}
 	_, err := s.conn.Do("FLUSHDB")
+	return err
+}
+
+// appear makes the presence connection of a worker, or ends it.
+func (s *server) appear(id string, stands bool) error {
+	if s.present[id] == stands {
+		return nil
+	}
+	change := s.presence.Unsubscribe
+	if stands {
+		change = s.presence.Subscribe
+		s.present[id] = true
+	} else {
+		delete(s.present, id)
+	}
+	if err := change(s.root + ":here:" + id); err != nil {
+		return err
+	}
+	err, _ := s.presence.Receive().(error)
 	return err
 }
 
@@ -73,17 +90,27 @@ type reply struct {
 	refused string
 }
 
-// readOnly are the commands that change nothing. The state is not read after them: if one did
-// change something, the next step would be found to have had an effect that it cannot have.
-var readOnly = map[string]bool{"look": true, "held": true, "audit": true, "newest": true, "served": true, "SMEMBERS": true, "HGET": true}
+// readOnly are the commands that change nothing of what a state tells. The state is not read after
+// them: if one did change something, the next step would be found to have had an effect that it
+// cannot have.
+var readOnly = map[string]bool{
+	"look": true, "held": true, "audit": true, "newest": true, "served": true, "SMEMBERS": true, "HGET": true,
+	"present": true, "locate": true, "sweep": true, "beat": true, "watch": true, "appear": true, "grant": true, "UNLINK": true,
+}
 
 // run executes a command and reads the state after it, in one round trip. The state is nil when it
 // cannot have changed.
-func (s *server) run(c *command) (reply, *state, error) {
+func (s *server) run(c *command, before *state) (reply, *state, error) {
 	reads := readOnly[c.script] || c.script == "" && readOnly[c.args[0]]
 	s.send(c)
+	pattern := everything
+	if s.turn++; c.script != "" && s.turn%4 > 0 {
+		if pattern = queueSlot; meshScripts[c.script] {
+			pattern = meshSlot
+		}
+	}
 	if !reads {
-		_ = s.conn.Send("EVALSHA", s.sha, 0) // its error comes back at Flush
+		_ = s.conn.Send("EVALSHA", s.sha, 0, pattern) // its error comes back at Flush
 	}
 	if err := s.conn.Flush(); err != nil {
 		return reply{}, nil, err
@@ -102,11 +129,17 @@ func (s *server) run(c *command) (reply, *state, error) {
 	if reads {
 		return r, nil, nil
 	}
-	keys, err := redis.Values(s.conn.Receive())
+	sections, err := redis.Strings(s.conn.Receive())
 	if err != nil {
 		return r, nil, err
 	}
-	st, err := newState(keys)
+	switch pattern {
+	case meshSlot:
+		copy(sections[1:], before.raw[1:])
+	case queueSlot:
+		sections[0] = before.raw[0]
+	}
+	st, err := newState(sections, before)
 	return r, st, err
 }
 
@@ -121,9 +154,9 @@ func (s *server) send(c *command) {
 	}
 	args := make([]any, 0, len(c.args)+5)
 	if meshScripts[c.script] {
-		args = append(args, s.loaded[c.script], 1, meshKey, root)
+		args = append(args, s.loaded[c.script], 1, meshKey, s.root)
 	} else {
-		args = append(args, s.loaded[c.script], 1, queueKey(c.queue), root, c.queue)
+		args = append(args, s.loaded[c.script], 1, queueKey(c.queue), s.root, c.queue)
 	}
 	for _, a := range c.args {
 		args = append(args, a)

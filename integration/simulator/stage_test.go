@@ -260,14 +260,13 @@ func (s *stage) goOn() {
 // state reads what is in Redis, as the simulator sees it, and checks what always holds.
 func (s *stage) state() *state {
 	s.Helper()
-	keys, err := redis.Values(s.conn.Do("EVAL", strings.Replace(dump, "'*'", "ARGV[1]", 1), 0, "*"+s.ns+"*"))
+	sections, err := redis.Strings(s.conn.Do("EVAL", dump, 0, "*"+s.ns+"*"))
 	s.must(err)
-	for i := 0; i < len(keys); i += 2 {
-		key := string(keys[i].([]byte))
-		key = strings.Replace(strings.Replace(key, "{"+s.ns+"}:", meshKey+":", 1), s.ns+":{", namespace+":{", 1)
-		keys[i] = []byte(key)
+	names := strings.NewReplacer("{"+s.ns+"}:", meshKey+":", s.ns+":{", namespace+":{")
+	for i := range sections {
+		sections[i] = names.Replace(sections[i])
 	}
-	st, err := newState(keys)
+	st, err := newState(sections, nil)
 	s.must(err)
 	if err := st.wellFormed(); err != nil {
 		s.Fatalf("%v\n%s", err, s.story())

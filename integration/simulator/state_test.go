@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,11 +8,17 @@ import (
 
 // state is everything that is in Redis.
 type state struct {
+	meshState
+	raw    []string // as dump answered it
+	queues map[string]*queueState
+	other  []string // keys that nobody should have made
+}
+
+// meshState is what is in the mesh's slot.
+type meshState struct {
 	registered, beating, listed map[string]bool // workers, workers, queues
 	workmap                     map[string][]string
 	info                        map[string]bool
-	queues                      map[string]*queueState
-	other                       []string // keys that nobody should have made
 }
 
 type queueState struct {
@@ -26,6 +31,7 @@ type queueState struct {
 	marks     map[string]int64
 	held      map[string][]holding // by membership, the oldest token first
 	tasksOf   map[string][]string  // by process: one, when all is well
+	hold      holdState
 }
 
 type holding struct {
@@ -33,36 +39,22 @@ type holding struct {
 	token   int64
 }
 
-func newState(keys []any) (*state, error) {
-	s := &state{
+func newMeshState() meshState {
+	return meshState{
 		registered: map[string]bool{}, beating: map[string]bool{}, listed: map[string]bool{},
-		workmap: map[string][]string{}, info: map[string]bool{}, queues: map[string]*queueState{},
+		workmap: map[string][]string{}, info: map[string]bool{},
 	}
-	for _, q := range queues {
-		s.queues[q] = &queueState{
-			members: map[string]int64{}, returning: map[string]bool{}, idle: map[string]bool{}, marks: map[string]int64{},
-			held: map[string][]holding{}, tasksOf: map[string][]string{},
-		}
+}
+
+func newQueueState() *queueState {
+	return &queueState{
+		members: map[string]int64{}, returning: map[string]bool{}, idle: map[string]bool{}, marks: map[string]int64{},
+		held: map[string][]holding{}, tasksOf: map[string][]string{},
 	}
-	for i := 0; i+1 < len(keys); i += 2 {
-		key := string(keys[i].([]byte))
-		values := words(nil, keys[i+1])
-		rest, mesh := strings.CutPrefix(key, meshKey+":")
-		var err error
-		if mesh {
-			err = s.meshKey(rest, values)
-		} else {
-			err = s.queueKey(key, values)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("key %s: %w", key, err)
-		}
-	}
-	return s, nil
 }
 
 func (s *state) meshKey(key string, values []string) error {
-	kind, id, _ := strings.Cut(key, ":")
+	kind, id, _ := strings.Cut(strings.TrimPrefix(key, meshKey+":"), ":")
 	switch kind {
 	case "workers":
 		fill(s.registered, values)
@@ -75,61 +67,55 @@ func (s *state) meshKey(key string, values []string) error {
 		s.workmap[id] = values
 	case "info":
 		s.info[id] = true
-	case "mesh", "sweep", "rota":
+	case "mesh", "sweep", "rota", "present", "watch", "deputy":
 	default:
-		s.other = append(s.other, meshKey+":"+key)
+		s.other = append(s.other, key)
 	}
 	return nil
 }
 
-func (s *state) queueKey(key string, values []string) (err error) {
-	for _, name := range queues {
-		rest, ours := strings.CutPrefix(key, queueKey(name)+":")
-		if !ours {
-			continue
+func (q *queueState) queueKey(key string, values []string, other *[]string) (err error) {
+	kind, id, _ := strings.Cut(key, ":")
+	switch kind {
+	case "tasks":
+		q.tasks = values
+	case "workers":
+		for i := 0; i < len(values); i += 2 {
+			if q.members[values[i]], err = strconv.ParseInt(values[i+1], 10, 64); err != nil {
+				return err
+			}
 		}
-		q := s.queues[name]
-		kind, id, _ := strings.Cut(rest, ":")
-		switch kind {
-		case "tasks":
-			q.tasks = values
-		case "workers":
-			for i := 0; i < len(values); i += 2 {
-				if q.members[values[i]], err = strconv.ParseInt(values[i+1], 10, 64); err != nil {
-					return err
-				}
+	case "returning":
+		fill(q.returning, values)
+	case "idle":
+		fill(q.idle, values)
+	case "token":
+		q.token, err = strconv.ParseInt(values[0], 10, 64)
+	case "closed":
+		q.closed, err = strconv.ParseInt(values[0], 10, 64)
+	case "cancels":
+		for i := 0; i < len(values); i += 2 {
+			if q.marks[values[i]], err = score(values[i+1]); err != nil {
+				return err
 			}
-		case "returning":
-			fill(q.returning, values)
-		case "idle":
-			fill(q.idle, values)
-		case "token":
-			q.token, err = strconv.ParseInt(values[0], 10, 64)
-		case "closed":
-			q.closed, err = strconv.ParseInt(values[0], 10, 64)
-		case "cancels":
-			for i := 0; i < len(values); i += 2 {
-				if q.marks[values[i]], err = score(values[i+1]); err != nil {
-					return err
-				}
-			}
-		case "processes":
-			for i := 0; i < len(values); i += 2 {
-				token, err := score(values[i+1])
-				if err != nil {
-					return err
-				}
-				q.held[id] = append(q.held[id], holding{id + "." + values[i], token})
-			}
-		case "process":
-			q.tasksOf[id] = values
-		default:
-			s.other = append(s.other, key)
 		}
-		return err
+	case "processes":
+		for i := 0; i < len(values); i += 2 {
+			token, err := score(values[i+1])
+			if err != nil {
+				return err
+			}
+			q.held[id] = append(q.held[id], holding{id + "." + values[i], token})
+		}
+	case "process":
+		q.tasksOf[id] = values
+	default:
+		var known bool
+		if known, err = q.hold.read(kind, id, values); !known {
+			*other = append(*other, key)
+		}
 	}
-	s.other = append(s.other, key)
-	return nil
+	return err
 }
 
 func fill(set map[string]bool, values []string) {

@@ -15,6 +15,9 @@ func (w *world) tell(c *command, r reply) {
 	}
 	count(word(r.refused)+" "+c.script, r.refused != "")
 	q := w.state.queues[c.queue]
+	if w.persistent && r.refused == "" {
+		w.tellHold(c, r, count)
+	}
 	switch c.script {
 	case "take":
 		count("take while a reclaim is under way", r.refused == "" && len(q.returning) > 0)
@@ -59,7 +62,7 @@ func (a *tally) add(rare map[string]int) {
 	}
 }
 
-func (a *tally) check(t *testing.T, schedules int) {
+func (a *tally) check(t *testing.T, schedules int, expected []string) {
 	for _, what := range expected {
 		if schedules >= 2000 && a.count[what] == 0 {
 			t.Errorf("no schedule had: %s", what)

@@ -14,7 +14,9 @@ type worker struct {
 	w            *world
 	name         string
 	id           string
-	alive        bool // it may trust its heartbeat
+	alive        bool             // it may trust its heartbeat
+	first        []func(a *actor) // what it does first
+	present      bool             // its presence connection stands
 	retiring     bool
 	members      map[string]*member
 	left         map[string]bool // queues that its workmap has let go
@@ -35,6 +37,8 @@ type member struct {
 	pending  int64
 	inHand   map[int64]*handled
 	seen     int64
+	heeds    bool  // the loss of its worker's presence, as peers may take over then
+	granted  int64 // how many persistent tasks it was told to give up
 }
 
 // handled is a process as its worker knows it.
@@ -44,6 +48,12 @@ type handled struct {
 	asked     string
 	unsure    bool
 	cancelled bool
+
+	// Of a persistent task:
+	moves   bool   // it is offered to others
+	leaving string // how it is to end next
+	why     string // why the hold before it ended
+	written int64  // how many checkpoints
 }
 
 func (w *world) newWorker() *worker {
@@ -68,6 +78,7 @@ func (k *worker) live(a *actor) {
 	for !k.retiring {
 		k.w.lives++
 		k.id, k.edit, k.opened = fmt.Sprintf("%sv%d", k.name, k.w.lives), 0, 0
+		k.present = false
 		k.members, k.left, k.rest = map[string]*member{}, map[string]bool{}, nil
 		a.over = nil
 		k.w.trusting[k.id] = true // a join is given up before the heartbeat of its first copy can end
@@ -84,6 +95,10 @@ func (k *worker) live(a *actor) {
 }
 
 func (k *worker) life(a *actor) {
+	if k.w.persistent {
+		k.holdLife(a)
+		return
+	}
 	first := pick(k.w, k.w.names)
 	k.open(a, first)
 	if m := k.members[first]; m != nil {
@@ -151,7 +166,7 @@ func (k *worker) open(a *actor, queue string) {
 	}
 	k.opened++
 	m := &member{worker: k, queue: queue, id: fmt.Sprintf("%s.%d", k.id, k.opened), next: 1, inHand: map[int64]*handled{}}
-	r, _, known := a.call("open", queue, nil, m.id, ticket.words[0])
+	r, _, known := a.call("open", queue, nil, append([]string{m.id, ticket.words[0]}, k.w.terms()...)...)
 	if word(r.refused) == "STALE" {
 		return
 	}
@@ -181,7 +196,7 @@ func (k *worker) close(a *actor, m *member) {
 
 // giveUp takes a membership out of Redis.
 func (k *worker) giveUp(a *actor, m *member) bool {
-	if !a.reclaim(m.queue, m.id) {
+	if !a.reclaim(m.queue, m.id, "drain", "0") {
 		return false
 	}
 	return k.members[m.queue] != nil || k.workmap(a, "unserve", m.queue)

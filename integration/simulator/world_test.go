@@ -12,6 +12,7 @@ import (
 type odds struct {
 	twice, lost, late, refused float64 // of a command: executed again later; reply lost; itself late; not sent
 	deliver, kill, lapse, stop float64 // of a step: a late copy arrives; an actor dies; a live worker lapses; a heart stops
+	blip, pass                 float64 // of a step, of persistent tasks: a presence connection ends; time passes
 }
 
 var odds0 odds // nothing goes wrong
@@ -36,6 +37,10 @@ type world struct {
 	notes           int            // how many notes and serves have taken effect
 	lives, commands int
 	log             []entry
+
+	persistent bool // the queues are of persistent tasks
+	draining   bool // only the janitor is left
+	overlap    bool // and these are handed over without a gap: MakeBeforeBreak
 }
 
 // entry is one line of the log: an executed command, or an event.
@@ -49,12 +54,16 @@ type entry struct {
 // violation ends a schedule.
 type violation struct{ error }
 
-func newWorld(s *server, seed uint64) *world {
+func newWorld(s *server, seed uint64, persistent bool) *world {
+	kind := uint64(0)
+	if persistent {
+		kind = 1
+	}
 	w := &world{
-		server: s, rng: rand.New(rand.NewPCG(seed, 0)), books: map[string]*books{},
+		server: s, rng: rand.New(rand.NewPCG(seed, kind)), persistent: persistent, books: map[string]*books{},
 		trusting: map[string]bool{}, trues: map[string]bool{}, rare: map[string]int{},
 	}
-	w.state, _ = newState(nil)
+	w.state, _ = newState(nothing, nil)
 	for _, q := range queues {
 		w.books[q] = newBooks()
 	}
@@ -63,6 +72,11 @@ func newWorld(s *server, seed uint64) *world {
 	w.odds = odds{
 		twice: few(0.9), lost: few(0.5), late: few(0.5), refused: few(0.1),
 		deliver: 0.05 + few(0.6), kill: few(0.15), lapse: few(0.1), stop: 0.02 + few(0.2),
+	}
+	if persistent {
+		w.overlap = w.chance(0.6)
+		w.odds.blip, w.odds.pass = few(0.1), 0.01+few(0.1)
+		w.tasks = holdTasks
 	}
 	return w
 }
@@ -81,12 +95,12 @@ func (w *world) note(format string, args ...any) {
 
 // execute has a command executed, and judges what it did.
 func (w *world) execute(c *command, how string) reply {
-	r, after, err := w.server.run(c)
+	r, after, err := w.server.run(c, w.state)
 	if err != nil {
 		panic(err) // the connection, or a dump that nobody can read
 	}
 	switch word(r.refused) {
-	case "", "FENCED", "STALE", "LOST", "ALIVE":
+	case "", "FENCED", "STALE", "LOST", "ALIVE", "SUPERSEDED", "PLAIN":
 	default:
 		w.fail("%s: %s", c, r.refused)
 	}
@@ -103,12 +117,14 @@ func (w *world) execute(c *command, how string) reply {
 	}
 	for _, q := range queues {
 		s := &step{c, r, before.queues[q], after.queues[q], w.books[q], w.server.listens}
-		if q == c.queue {
+		if q == c.queue && w.persistent {
+			err = s.checkHold()
+		} else if q == c.queue {
 			err = s.check()
 		} else if !s.before.equal(s.after) {
 			err = errors.New("it is not its queue, and has changed")
 		}
-		if err == nil {
+		if err == nil && !w.persistent && (q == c.queue || s.before != s.after) {
 			err = w.books[q].conserved(s.after)
 		}
 		if err != nil {
@@ -169,6 +185,9 @@ func (w *world) holdersAreSafe() {
 			for _, p := range m.inHand {
 				if p.asked == "" && q.tokenOf(p.id) != p.token {
 					w.fail("%s lives and works on process %s, and it is no longer its own", k.id, p.id)
+				}
+				if holder := q.hold.holders[fingerprint(p.task)]; w.persistent && p.asked == "" && !p.moves && holder != p.id {
+					w.fail("%s lives and holds %s by process %s, and its holder is %q", k.id, p.task, p.id, holder)
 				}
 			}
 		}
