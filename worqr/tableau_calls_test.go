@@ -92,6 +92,8 @@ func (tb *tableau) calls() []call {
 		hold("grant", at(500), "w1.1", 1, 3, "w2.1", 1, 0), hold("weigh", "w1.1", 0), hold("generation"), hold("present", 0),
 		hold("drop", 5, "a", "h1", "later", "again", "nowhere"), hold("cancel", "a", 0), hold("cancel", "h1", 0), hold("cancel", "later", 0),
 		hold("delete", 0), hold("locate", "a"), hold("locate", "h1"), hold("offer", "w1.1", 1, at(10)), hold("offer", "w1.1", 3, at(12)),
+		after(hold("generation"), "DEL ns:{p}:workers ns:{p}:tasks ns:{p}:holders ns:{p}:unique"),
+		after(hold("offer", "w1.1", 1, at(10)), "DEL ns:{p}:holders ns:{p}:unique"),
 		hold("ready", "w2.1", 1, "h7"), hold("checkpoint", "w1.1", 1, at(10), 1, "data", 2, at(11), 0, "data"),
 		hold("rescue", "w3.2", "{ns}:worker:w3", 0, 300), hold("audit", 0), hold("trim", 0), hold("held", "w1.1", 0, 500, "*"),
 	}
