@@ -66,8 +66,12 @@ type checkpointNote struct {
 // keepCheckpoints writes what has changed since the last time: of all processes, or of those named.
 // What was not written is tried again, unless there is a newer one by then.
 func (m *membership) keepCheckpoints(ctx context.Context, only []*Process) error {
-	m.keeping.Lock() // who gives a task away waits for a write of its checkpoint that is under way
-	defer m.keeping.Unlock()
+	select {
+	case m.keeping <- struct{}{}: // who gives a task away waits for a write of its checkpoint that is under way
+	case <-ctx.Done():
+		return failed(context.Cause(ctx), "keep checkpoints of queue %q", m.station.name)
+	}
+	defer func() { <-m.keeping }()
 	m.mu.Lock()
 	var notes []checkpointNote
 	for number, p := range m.dirty {

@@ -38,7 +38,7 @@ type membership struct {
 
 	mu      sync.Mutex
 	inHand  map[int64]*Process
-	keeping sync.Mutex         // held while checkpoints are written
+	keeping chan struct{}      // has room for who may write checkpoints
 	offers  map[int64]*offered // are to move, and go on until they have
 	dirty   map[int64]*Process // have a checkpoint that was not written
 	seen    int64              // newest cancel mark that was applied
@@ -71,7 +71,7 @@ type membership struct {
 func newMembership(l *life, st *station, id string) *membership {
 	m := &membership{
 		life: l, station: st, id: id, next: 1,
-		turn: make(chan struct{}, 1), inHand: map[int64]*Process{}, outbox: newOutbox(),
+		turn: make(chan struct{}, 1), keeping: make(chan struct{}, 1), inHand: map[int64]*Process{}, outbox: newOutbox(),
 		quiet: make(chan struct{}, 1), poke: make(chan struct{}, 1), woken: make(chan struct{}, 1), granted: make(chan struct{}, 1), sent: make(chan struct{}),
 	}
 	m.turn <- struct{}{}
