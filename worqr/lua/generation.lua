@@ -10,7 +10,7 @@ if not persistent() and (redis.call('HLEN', q .. ':workers') > 0 or redis.call('
 end
 redis.call('GET', q .. ':token')
 redis.call('HLEN', q .. ':policy')
-redis.call('ZREM', delayed, '') -- lets the next write pass on a full Redis
+redis.call('ZREM', q .. ':cancels', '') -- lets the next write pass on a full Redis
 local g = num(draw(1))
 redis.call('HSET', q .. ':policy', 'persistent', '1', 'generation', g)
 if redis.call('LLEN', tasks) + redis.call('HLEN', holders) + redis.call('SCARD', unique) + redis.call('HLEN', q .. ':workers') == 0 then

@@ -16,7 +16,7 @@ if redis.call('HEXISTS', q .. ':workers', m) == 0 then
 end
 persistent()
 local mark, held = newest(), redis.call('ZCARD', q .. ':processes:' .. m)
-redis.call('ZREM', delayed, '') -- lets the next write pass on a full Redis
+redis.call('ZREM', q .. ':cancels', '') -- lets the next write pass on a full Redis
 promote()
 local round = {}
 if ARGV[5] ~= '0' and claim(q .. ':round', m, tonumber(ARGV[5])) then

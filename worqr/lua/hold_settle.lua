@@ -18,7 +18,7 @@ local mine, out, moved = q .. ':processes:' .. m, {}, false
 redis.call('ZCARD', mine)
 persistent()
 local marks = newest() > 0
-redis.call('ZREM', delayed, '') -- lets the next write pass on a full Redis
+redis.call('ZREM', q .. ':cancels', '') -- lets the next write pass on a full Redis
 for first, token, count, outcome in string.gmatch(ARGV[4], '(%d+) (%d+) (%d+) (%a+)') do
   if outcome == 'front' or outcome == 'back' then outcome = 'handover' end
   for i = 0, tonumber(count) - 1 do

@@ -40,7 +40,7 @@ local function bring(number, token, task)
 end
 
 redis.call('SREM', unique, '') -- lets the next write pass on a full Redis, and is refused now or not at all
-redis.call('ZREM', delayed, '')
+redis.call('ZREM', q .. ':cancels', '')
 local promoted = promote()
 for n = first, math.min(stored, last) do
   local task = spared('LINDEX', prefix .. num(n), 0)

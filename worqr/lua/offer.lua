@@ -22,7 +22,7 @@ local fp = redis.sha1hex(task)
 local p = redis.call('HGET', holders, fp)
 if p == m .. '.' .. number then
   if newest() > 0 and cancelled(task, token) then return 'gone' end -- the next hold of it would have a token above the mark
-  redis.call('ZREM', delayed, '') -- lets the next write pass on a full Redis
+  redis.call('ZREM', q .. ':cancels', '') -- lets the next write pass on a full Redis
   if redis.call('SADD', unique, fp) == 1 then
     local _, _, fails, deaths = record(fp)
     redis.call('HSET', past, fp, 'rebalance ' .. num(token) .. ' ' .. num(fails) .. ' ' .. num(deaths))
