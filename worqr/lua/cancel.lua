@@ -71,6 +71,7 @@ if hold and redis.call('SREM', unique, fingerprint) == 1 then
   n = math.max(1, n + redis.call('ZREM', delayed, task))
   if redis.call('HEXISTS', holders, fingerprint) == 0 then
     redis.call('HDEL', past, fingerprint)
+    redis.call('HDEL', checkpoints, fingerprint)
     redis.call('HDEL', present, fingerprint)
   end
   tidy()

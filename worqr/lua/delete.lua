@@ -14,7 +14,11 @@ local hold = persistent()
 local n = redis.call('LLEN', q .. ':tasks') + redis.call('ZCARD', delayed)
 if hold then
   for _, fp in ipairs(redis.call('SMEMBERS', unique)) do
-    if redis.call('HEXISTS', holders, fp) == 0 then redis.call('HDEL', present, fp) end
+    if redis.call('HEXISTS', holders, fp) == 0 then
+      redis.call('HDEL', past, fp)
+      redis.call('HDEL', checkpoints, fp)
+      redis.call('HDEL', present, fp)
+    end
   end
 end
 redis.call('UNLINK', q .. ':tasks', delayed, unique)
