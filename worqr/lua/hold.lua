@@ -173,7 +173,8 @@ local function stop(task)
   if p then
     local m, number = string.match(p, '^(.*%.%d+)%.(%d+)$')
     local token = tonumber(spared('ZSCORE', q .. ':processes:' .. m, number) or '0')
-    if not cancelled(task, token) then
+    local before = redis.call('ZSCORE', q .. ':cancels', fp) -- its own: the mark of a deleted queue ends no process
+    if not before or tonumber(before) < token then
       local mark = num(draw(1))
       redis.call('ZADD', q .. ':cancels', mark, fp)
       redis.call('PUBLISH', root .. ':' .. queue .. ':cancel', mark .. told(task, fp))
