@@ -16,7 +16,7 @@ import (
 // have not returned: the worker keeps these tasks until they do.
 func (w *Worker) Drain(ctx context.Context) error {
 	w.mu.Lock()
-	state, l := w.state, w.life
+	state := w.state
 	w.mu.Unlock()
 	switch {
 	case state == unstarted || state == starting:
@@ -24,16 +24,23 @@ func (w *Worker) Drain(ctx context.Context) error {
 	case state == stopping:
 		return failed(ErrClosed, "drain")
 	}
-	l.mu.Lock()
-	var members []*membership
-	for _, m := range l.members {
-		if m.station.hold != nil && !m.ended() {
-			members = append(members, m)
-		}
-	}
-	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.Grace)
 	defer cancel()
+	var members []*membership
+	for _, st := range w.wanted() {
+		if st.hold == nil {
+			continue
+		}
+		st.drain()                 // also where the queue is not open now, as after a lapse: it is opened drained
+		done, err := st.alone(ctx) // an opening that has begun before ends
+		if err != nil {
+			return failed(err, "drain queue %q", st.name)
+		}
+		if m := st.membership(); m != nil && !m.ended() {
+			members = append(members, m)
+		}
+		done()
+	}
 	results := make(chan error, len(members))
 	for _, m := range members {
 		go func() { results <- m.drainOnly(ctx) }()
@@ -50,7 +57,6 @@ func (w *Worker) Drain(ctx context.Context) error {
 
 // drainOnly has nothing more fall to this membership and ends what it holds.
 func (m *membership) drainOnly(ctx context.Context) error {
-	m.station.drain()
 	if _, err := m.life.w.mesh.queue(ctx, weighScript, m.station.name, m.id, 0); err != nil {
 		return failed(err, "weigh queue %q", m.station.name)
 	}
