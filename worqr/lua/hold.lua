@@ -186,12 +186,13 @@ end
 
 -- letgo ends a process of membership m, and with it the hold of its task: why is 'finish'; 'cancel'; 'death'; 'later'; or 'drain',
 -- 'rebalance', 'handover' and 'undo', which put the task at the front, the last as if it had not been taken. young: of a death, the token from which on a hold
--- was too short to be innocent of it; NEVER: of a lapse, which says nothing of the task. Answers 'done', or 'dropped' when it was cancelled.
+-- was too short to be innocent of it; NEVER: of a lapse, which says nothing of the task. Answers 'done'; 'dropped' when it was cancelled;
+-- or 'gone' when it was to be finished, and another process has the task.
 local function letgo(m, number, task, token, why, marks, young)
   local key, fp = q .. ':process:' .. m .. '.' .. number, redis.sha1hex(task)
   if redis.call('HGET', holders, fp) ~= m .. '.' .. number then
     redis.call('DEL', key) -- another process has the task now: it was handed over before this one ended
-    return 'done'
+    return why == 'finish' and 'gone' or 'done'
   end
   local ends = why == 'finish' or why == 'cancel'
   if ends or marks and cancelled(task, token) then

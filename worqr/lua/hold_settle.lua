@@ -29,7 +29,7 @@ for first, token, count, outcome in string.gmatch(ARGV[4], '(%d+) (%d+) (%d+) (%
       if task then word, moved = letgo(m, number, task, held, outcome, marks, 0), true end
       redis.call('ZREM', mine, number) -- the last: refused half-way, the process is found again
       if task then
-        if outcome == 'finish' then
+        if outcome == 'finish' and word == 'done' then
           redis.pcall('PUBLISH', root .. ':' .. queue .. ':done', string.match(m, '^(.*)%.') .. ' ' .. m .. '.' .. number
             .. ' ' .. num(held) .. told(task))
         end
