@@ -18,8 +18,9 @@ type world struct {
 	namespace string
 	reach     func(ctx context.Context, network, address string) (net.Conn, error)
 	worker    worqr.WorkerConfig
-	virtual   bool // time is at the test's command
-	mortal    bool // workers may die
+	virtual   bool          // time is at the test's command
+	mortal    bool          // workers may die
+	calm      time.Duration // how long nobody must have joined before persistent tasks move
 
 	now    func() time.Time
 	settle func()                                            // waits until nothing is under way
@@ -46,8 +47,9 @@ type fleet struct {
 	retired sync.WaitGroup
 	born    int
 	unique  int
-	losing  fault // what the present step's commands meet
-	aged    bool  // time has passed since the last check
+	losing  fault                            // what the present step's commands meet
+	aged    bool                             // time has passed since the last check
+	equip   func(*host, *worqr.WorkerConfig) // nil: a worker takes by hand
 }
 
 // handle is a process as its holder has it.
@@ -103,7 +105,7 @@ func (f *fleet) run(sequence []step) {
 // did writes down a step, for the log of a failure.
 func (f *fleet) did(format string, args ...any) {
 	f.t.Helper()
-	f.t.Logf(format, args...)
+	f.t.Logf(f.world.now().Format("05.000 ")+format, args...)
 }
 
 // fatalf fails the sequence; unless the machine stood still for longer than a short lease lasts,
@@ -114,6 +116,13 @@ func (f *fleet) fatalf(format string, args ...any) {
 		f.t.Skipf("a worker lapsed: the machine is too slow for a lapse of %v", f.world.worker.Lapse)
 	}
 	f.t.Helper()
+	for _, h := range f.hosts {
+		h.mu.Lock()
+		for _, text := range h.errs {
+			f.t.Log(text)
+		}
+		h.mu.Unlock()
+	}
 	f.t.Fatalf(format, args...)
 }
 

@@ -31,8 +31,14 @@ type host struct {
 	mu      sync.Mutex
 	settled map[string][]settled // what OnSettle told of each process
 	reasons []error              // why it lapsed, each time
+	errs    []string             // what OnError told
 
 	lapses int
+
+	slow  bool // its handlers take a while to end
+	ready bool // and tell when they have begun
+
+	drained map[string]bool // queues of which nothing may begin on it; guarded by the ledger
 }
 
 type settled struct {
@@ -82,6 +88,9 @@ func (f *fleet) newWorker() *host {
 	f.born++
 	h := f.newHost(fmt.Sprintf("w%d", f.born))
 	cfg := f.world.worker
+	if f.equip != nil {
+		f.equip(h, &cfg)
+	}
 	cfg.Hooks = worqr.Hooks{
 		OnSettle: func(p *worqr.Process, result worqr.Outcome, err error) {
 			h.mu.Lock()
@@ -92,6 +101,11 @@ func (f *fleet) newWorker() *host {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.reasons = append(h.reasons, cause)
+		},
+		OnError: func(err error) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.errs = append(h.errs, fmt.Sprintf("%s: %s: %v", f.world.now().Format("05.000"), h.name, err))
 		},
 	}
 	w, err := h.mesh.NewWorker(cfg)
@@ -188,6 +202,9 @@ func (f *fleet) close() {
 // longer than a lease.
 func (f *fleet) lost() error {
 	for _, h := range f.all {
+		if h.gone {
+			continue // it ends without a network
+		}
 		h.mu.Lock()
 		reasons := h.reasons
 		h.mu.Unlock()

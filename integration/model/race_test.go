@@ -3,4 +3,7 @@
 package model
 
 // The race detector makes the embedded default ten times slower.
-const sequences = 500
+const (
+	sequences     = 500
+	holdSequences = 50
+)

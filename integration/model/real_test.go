@@ -35,7 +35,7 @@ func TestModelOnRedis(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(rt *rapid.T) {
 				mortal := number.Draw(rt, "mortal")%12 == 1
-				play(rt, realWorld(t, mortal), seen, steps().Draw(rt, "steps"))
+				play(rt, realWorld(t, mortal), seen, steps(verbs).Draw(rt, "steps"))
 			})
 		})
 	}

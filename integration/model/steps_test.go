@@ -15,12 +15,15 @@ type step struct {
 
 func (s step) GoString() string { return fmt.Sprintf("%s(%d,%d,%d)", s.verb, s.a, s.b, s.c) }
 
-// verbs with their weights.
-var verbs = []struct {
+// act is a verb with its weight.
+type act[T any] struct {
 	name   string
 	weight int
-	do     func(*fleet, step)
-}{
+	do     func(T, step)
+}
+
+// verbs are those of one-shot queues.
+var verbs = []act[*fleet]{
 	{"nothing", 1, func(*fleet, step) {}}, // what rapid puts in the place of a step that does not matter
 	{"enqueue", 20, (*fleet).enqueue},
 	{"take", 34, (*fleet).take},
@@ -46,8 +49,8 @@ var verbs = []struct {
 	{"misuse", 4, (*fleet).misuse},
 }
 
-// steps generates a sequence.
-func steps() *rapid.Generator[[]step] {
+// steps generates a sequence of verbs.
+func steps[T any](verbs []act[T]) *rapid.Generator[[]step] {
 	var table []string
 	for _, v := range verbs {
 		for range v.weight {

@@ -28,7 +28,7 @@ func TestModelInVirtualTime(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(rt *rapid.T) {
-				sequence := steps().Draw(rt, "steps")
+				sequence := steps(verbs).Draw(rt, "steps")
 				rapid.SyncTest(rt, func(rt *rapid.T) {
 					play(rt, virtual(), seen, sequence)
 				})
@@ -45,7 +45,7 @@ func virtual() world {
 		synctest.Wait()
 	}
 	return world{
-		url: "redis://embedded/0", namespace: "model", reach: server.DialNet, virtual: true, mortal: true,
+		url: "redis://embedded/0", namespace: "model", reach: server.DialNet, virtual: true, mortal: true, calm: 500 * time.Millisecond,
 		worker: worqr.WorkerConfig{Takeover: worqr.Strict, Beat: time.Second, Lapse: 3 * time.Second, Sweep: time.Second},
 		now:    time.Now, settle: synctest.Wait, pass: pass,
 		poll: func(within time.Duration, fact func() bool) bool {
