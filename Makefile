@@ -7,8 +7,10 @@ DIR ?=
 .DEFAULT_GOAL := help
 RUNS ?= 1000
 SEED ?=
+MUTANTS ?=
+SHARD ?= 1/1
 
-.PHONY: help demo test race faults bench bench-compare scripts lint ci
+.PHONY: help demo test race faults mutants bench bench-compare scripts lint ci
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -35,6 +37,10 @@ faults: ## random faults against persistent tasks (RUNS=1000, SEED=a number)
 	@{ WORQR_FAULT_RUNS="$(RUNS)" WORQR_FAULT_SEED="$(SEED)" $(GO) test ./integration/faults -run 'TestFaults$$' -count=1 -timeout 120m -v; \
 		echo $$? > .cache/faults.exit; } | tee .cache/faults.log
 	@grep '^runs ' .cache/faults.log; exit $$(cat .cache/faults.exit)
+
+mutants: ## one wrong line at a time: do the tests notice? Hours (MUTANTS=leave.lua, SEED=a number, SHARD=1/20, JSON=a file)
+	@scripts/redis
+	$(GO) run ./integration/mutants -only "$(MUTANTS)" -seed "$(or $(SEED),1)" -shard "$(SHARD)" -json "$(JSON)"
 
 bench: ## this library beside its peers, into docs/benchmarks (QUICK=1: the ratios at 64 only, under 50 s)
 	@scripts/redis
