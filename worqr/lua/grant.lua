@@ -6,6 +6,7 @@
 -- Cost       O(memberships)
 -- Twice      tells twice; a holder goes by how many it holds then.
 redis.call('HLEN', q .. ':workers')
+redis.call('HDEL', q .. ':policy', '') -- lets the next write pass on a full Redis
 redis.call('HSET', q .. ':policy', 'full', ARGV[3])
 for i = 4, #ARGV, 3 do
   local m = ARGV[i]
