@@ -40,3 +40,18 @@ func TestRoundComesWhenANotedOneCanBeJudged(t *testing.T) {
 		}
 	})
 }
+
+// Of several noted ones the next round waits for the first.
+func TestRoundComesForTheFirstOfSeveralNotedOnes(t *testing.T) {
+	b := calm(t)
+	b.round(4, "[]", "!x")
+	b.pass(time.Second)
+	b.round(4, "[]", "!x", "!y")
+	b.pass(time.Second)
+	b.round(4, "[]", "!x", "!y", "!z")
+	for range 50 { // a map comes in any order
+		if got := b.Soonest(); got != time.Second {
+			t.Fatalf("the first one can be judged in %v, want 1s", got)
+		}
+	}
+}
