@@ -80,7 +80,7 @@ func (l *life) attend(ctx context.Context, ping time.Duration) error {
 }
 
 func (l *life) presenceChannel() string {
-	return l.w.mesh.keys.channels(int(l.w.mesh.database.Load())) + ":here:" + l.id
+	return l.w.mesh.keys.Channels(int(l.w.mesh.database.Load())) + ":here:" + l.id
 }
 
 // appear makes a new presence subscription count: a beat ends every suspicion from before, then the

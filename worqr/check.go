@@ -2,12 +2,13 @@ package worqr
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/gomodule/redigo/redis"
 	"github.com/google/uuid"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Check asks the server whether this mesh can rely on it: that it answers, that it does not evict
@@ -25,12 +26,12 @@ func (m *Mesh) Check(ctx context.Context) error {
 		return failed(err, "check")
 	}
 	scratch := "check-" + uuid.NewString()
-	for i, key := range []string{m.keys.mesh() + ":" + scratch, m.keys.queue(scratch)} {
-		command, text := "EVAL", checkScript.source // by its text, then by its name: the rights to both are needed
+	for i, key := range []string{m.keys.Mesh() + ":" + scratch, m.keys.Queue(scratch)} {
+		command, text := "EVAL", checkScript.Source // by its text, then by its name: the rights to both are needed
 		if i > 0 {
-			command, text = "EVALSHA", checkScript.sha
+			command, text = "EVALSHA", checkScript.SHA
 		}
-		reply, err := m.read(ctx, command, text, 1, key, m.keys.channels(db)+":check")
+		reply, err := m.read(ctx, command, text, 1, key, m.keys.Channels(db)+":check")
 		wrong, err := redis.String(reply, err)
 		if err != nil {
 			return failed(err, "check")
@@ -39,7 +40,7 @@ func (m *Mesh) Check(ctx context.Context) error {
 			if err := m.misled(wrong); err != nil {
 				return failed(err, "check")
 			}
-			return failed(fmt.Errorf("%w: the server refuses a command that is needed: %s; Redis 6.2 or later and the rights of +@all on ~%s:* ~%s* resetchannels &%s@* are enough", ErrConfig, wrong, m.keys.ns, m.keys.mesh(), m.keys.ns), "check")
+			return failed(fmt.Errorf("%w: the server refuses a command that is needed: %s; Redis 6.2 or later and the rights of +@all on ~%s:* ~%s* resetchannels &%s@* are enough", ErrConfig, wrong, m.cfg.Namespace, m.keys.Mesh(), m.cfg.Namespace), "check")
 		}
 	}
 	return nil
@@ -49,16 +50,16 @@ func (m *Mesh) Check(ctx context.Context) error {
 // wrong is what check.lua found.
 func (m *Mesh) misled(wrong string) error {
 	_, text, _ := strings.Cut(wrong, ": ")
-	if err := redis.Error(text); misled(err) {
+	if err, _ := wire.Classify(redis.Error(text)); wire.Misled(err) {
 		m.at.wrong(m.at.turn.Load(), err) // in an answer the connection does not see it
-		return classify(err)
+		return err
 	}
 	return nil
 }
 
 func (m *Mesh) checkEviction(ctx context.Context) error {
 	info, err := redis.String(m.read(ctx, "INFO", "memory"))
-	if refused := redis.Error(""); errors.As(err, &refused) && !mayPass(refused) {
+	if wire.Lasts(err) {
 		return nil // a server or a user without INFO: not known
 	}
 	if err != nil {

@@ -15,10 +15,8 @@ import (
 
 	"github.com/worqr/worqr-go/events"
 	"github.com/worqr/worqr-go/internal/pipeline"
+	"github.com/worqr/worqr-go/internal/wire"
 )
-
-// protocol is the version of keys and scripts. A mesh refuses a worker that speaks another one.
-const protocol = "1"
 
 const (
 	chunkTasks = 500     // tasks in one enqueue, and processes in one step of anything
@@ -53,7 +51,7 @@ type Config struct {
 // goroutine.
 type Mesh struct {
 	cfg      Config
-	keys     keyspace
+	keys     wire.Keyspace
 	cmd      commander
 	at       *whereabouts
 	database atomic.Int64 // -1: not known yet
@@ -135,7 +133,7 @@ func newMesh(dial func(context.Context) (redis.Conn, error), cfg Config) (*Mesh,
 	if cfg.Subscribe == nil {
 		cfg.Subscribe = dial
 	}
-	keys, err := newKeyspace(cfg.Namespace)
+	keys, err := wire.NewKeyspace(cfg.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +142,7 @@ func newMesh(dial func(context.Context) (redis.Conn, error), cfg Config) (*Mesh,
 		lanes: map[string]*lane{}, workers: map[*Worker]bool{}, shut: make(chan struct{}),
 	}
 	m.cmd.pipe = pipeline.New(pipeline.Config{Dial: m.at.dial, Timeout: ioTimeout, Wrong: func(err error) bool {
-		if !misled(err) {
+		if !wire.Misled(err) {
 			return false
 		}
 		m.at.wrong(m.at.turn.Load(), err)
@@ -231,8 +229,7 @@ func (m *Mesh) db(ctx context.Context) (int, error) {
 		return int(n), nil
 	}
 	info, err := redis.String(m.read(ctx, "CLIENT", "INFO"))
-	var refusal redis.Error
-	if err != nil && (!errors.As(err, &refusal) || mayPass(refusal)) {
+	if err != nil && !wire.Lasts(err) {
 		return 0, err
 	}
 	n := 0
@@ -251,7 +248,7 @@ func (m *Mesh) mesh(ctx context.Context, s *script, args ...any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, _, err := m.cmd.eval(ctx, s, s.command(m.keys.mesh(), args, m.keys.channels(db)))
+	reply, _, err := m.cmd.eval(ctx, s, s.Command(m.keys.Mesh(), args, m.keys.Channels(db)))
 	return reply, err
 }
 
@@ -267,7 +264,7 @@ func (m *Mesh) queueTold(ctx context.Context, s *script, queue string, args ...a
 	if err != nil {
 		return nil, false, err
 	}
-	return m.cmd.eval(ctx, s, s.command(m.keys.queue(queue), args, m.keys.channels(db), queue))
+	return m.cmd.eval(ctx, s, s.Command(m.keys.Queue(queue), args, m.keys.Channels(db), queue))
 }
 
 // read sends one command that changes nothing.
@@ -283,5 +280,5 @@ func (m *Mesh) usable(queue string) error {
 	if m.ctx.Err() != nil {
 		return ErrClosed
 	}
-	return checkQueue(queue)
+	return wire.CheckQueue(queue)
 }

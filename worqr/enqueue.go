@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Enqueue appends tasks to a queue, in their order. A task is any bytes, none at all too, stored as
@@ -42,7 +44,7 @@ func (m *Mesh) Enqueue(ctx context.Context, queue string, tasks ...[]byte) error
 		done += n
 	}
 	if err != nil {
-		return failed(err, "enqueue to queue %q", clip(queue))
+		return failed(err, "enqueue to queue %q", wire.Clip(queue))
 	}
 	return nil
 }
@@ -94,7 +96,7 @@ func (m *Mesh) EnqueueSeq(ctx context.Context, queue string, tasks iter.Seq[[]by
 		err = &BatchError{Accepted: accepted, Err: err}
 	}
 	if err != nil {
-		return accepted, failed(err, "enqueue to queue %q", clip(queue))
+		return accepted, failed(err, "enqueue to queue %q", wire.Clip(queue))
 	}
 	return accepted, nil
 }
@@ -111,16 +113,16 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 	}
 	fresh, persistent := false, m.persistent(l)
 	if !persistent {
-		_, _, err = m.cmd.try(ctx, enqueueScript.once, func(bool) (_ any, sent bool, err error) {
+		_, _, err = m.cmd.try(ctx, enqueueScript.Once, func(bool) (_ any, sent bool, err error) {
 			fresh, sent, err = l.send(ctx, tasks)
 			return nil, sent, err
 		})
-		persistent = errors.Is(err, errPersistent)
+		persistent = errors.Is(err, wire.ErrPersistent)
 	}
 	if persistent {
 		fresh, _, err = m.add(ctx, queue, "", tasks)
-		m.setPersistent(l, !errors.Is(err, errPlain))
-		if errors.Is(err, errPlain) { // not any more: it was empty for a day
+		m.setPersistent(l, !errors.Is(err, wire.ErrPlain))
+		if errors.Is(err, wire.ErrPlain) { // not any more: it was empty for a day
 			return m.push(ctx, queue, tasks)
 		}
 	}
@@ -148,7 +150,7 @@ func (m *Mesh) lane(ctx context.Context, queue string) (l *lane, noted bool, err
 		if len(m.lanes) >= mostLanes {
 			clear(m.lanes) // one more lane of a queue, and noting it once more, does no harm
 		}
-		l = newLane(m.cmd, enqueueScript.command(m.keys.queue(queue), nil, m.keys.channels(db), queue))
+		l = newLane(m.cmd, enqueueScript.Command(m.keys.Queue(queue), nil, m.keys.Channels(db), queue))
 		m.lanes[queue] = l
 	}
 	return l, l.noted, nil

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // ProcessInfo is a task in a worker's hands, as Redis has it.
@@ -36,7 +38,7 @@ type WorkerInfo struct {
 // Queues lists every queue in use, sorted: those with tasks, with workers, or used a short while
 // ago.
 func (m *Mesh) Queues(ctx context.Context) ([]string, error) {
-	names, err := m.set(ctx, m.keys.mesh()+":queues")
+	names, err := m.set(ctx, m.keys.Mesh()+":queues")
 	if err != nil {
 		return nil, failed(err, "list queues")
 	}
@@ -45,9 +47,9 @@ func (m *Mesh) Queues(ctx context.Context) ([]string, error) {
 
 // WorkingQueues lists the queues that a worker serves, sorted; none for one that is not registered.
 func (m *Mesh) WorkingQueues(ctx context.Context, worker string) ([]string, error) {
-	names, err := m.set(ctx, m.keys.mesh()+":workmap:"+worker)
+	names, err := m.set(ctx, m.keys.Mesh()+":workmap:"+worker)
 	if err != nil {
-		return nil, failed(err, "list the queues of worker %q", clip(worker))
+		return nil, failed(err, "list the queues of worker %q", wire.Clip(worker))
 	}
 	return names, nil
 }
@@ -139,7 +141,7 @@ func (m *Mesh) Processes(ctx context.Context, queue string) ([]ProcessInfo, erro
 		list, err = m.holders(ctx, queue, "*", 1<<53)
 	}
 	if err != nil {
-		return nil, failed(err, "list the processes of queue %q", clip(queue))
+		return nil, failed(err, "list the processes of queue %q", wire.Clip(queue))
 	}
 	return list, nil
 }
@@ -249,10 +251,10 @@ func (m *Mesh) Len(ctx context.Context, queue string) (int, error) {
 	err := m.usable(queue)
 	n := 0
 	if err == nil {
-		n, err = redis.Int(m.read(ctx, "LLEN", m.keys.queue(queue)+":tasks"))
+		n, err = redis.Int(m.read(ctx, "LLEN", m.keys.Queue(queue)+":tasks"))
 	}
 	if err != nil {
-		return 0, failed(err, "count the tasks of queue %q", clip(queue))
+		return 0, failed(err, "count the tasks of queue %q", wire.Clip(queue))
 	}
 	return n, nil
 }
@@ -262,7 +264,7 @@ func (m *Mesh) Len(ctx context.Context, queue string) (int, error) {
 func (m *Mesh) Peek(ctx context.Context, queue string) ([]byte, error) {
 	tasks, err := m.Tasks(ctx, queue, 0, 1)
 	if err == nil && len(tasks) == 0 {
-		err = failed(ErrEmpty, "peek at queue %q", clip(queue))
+		err = failed(ErrEmpty, "peek at queue %q", wire.Clip(queue))
 	}
 	if err != nil {
 		return nil, err
@@ -282,10 +284,10 @@ func (m *Mesh) Tasks(ctx context.Context, queue string, offset, limit int) ([][]
 	limit = min(limit, math.MaxInt-max(offset, 0)-1)
 	if err == nil && limit > 0 {
 		// the front is the right end of the list
-		tasks, err = redis.ByteSlices(m.read(ctx, "LRANGE", m.keys.queue(queue)+":tasks", -(offset + limit), -(offset + 1)))
+		tasks, err = redis.ByteSlices(m.read(ctx, "LRANGE", m.keys.Queue(queue)+":tasks", -(offset + limit), -(offset + 1)))
 	}
 	if err != nil {
-		return nil, failed(err, "list the tasks of queue %q", clip(queue))
+		return nil, failed(err, "list the tasks of queue %q", wire.Clip(queue))
 	}
 	slices.Reverse(tasks)
 	return tasks, nil

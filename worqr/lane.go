@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // lane is the way of tasks into one queue. What several callers enqueue before the writer comes to
@@ -121,8 +123,8 @@ func (p *parcel) Command() (string, []any, int) {
 
 // Answered tells all callers.
 func (p *parcel) Answered(reply any, sent bool, err error) {
-	if unknownScript(err) && p.name == "EVALSHA" {
-		p.name, p.args[0] = "EVAL", enqueueScript.source
+	if wire.UnknownScript(err) && p.name == "EVALSHA" {
+		p.name, p.args[0] = "EVAL", enqueueScript.Source
 		p.lane.cmd.post(p)
 		return
 	}

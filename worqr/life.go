@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/worqr/worqr-go/heartbeat"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // life is one incarnation of a worker: from a join to its lapse or its leave. Its id is never used
@@ -85,7 +86,7 @@ func (w *Worker) join(ctx context.Context) error {
 	sent := time.Now()
 	joining, cancel := context.WithTimeout(ctx, w.cfg.Lapse-w.cfg.Margin)
 	defer cancel()
-	if _, err := w.mesh.mesh(joining, joinScript, append([]any{l.id, w.cfg.Lapse.Milliseconds(), protocol, l.before}, w.info()...)...); err != nil {
+	if _, err := w.mesh.mesh(joining, joinScript, append([]any{l.id, w.cfg.Lapse.Milliseconds(), wire.Protocol, l.before}, w.info()...)...); err != nil {
 		return err
 	}
 	l.judge = heartbeat.NewJudge(beat)
@@ -161,10 +162,10 @@ func (l *life) beat(ctx context.Context) error {
 	// Only what will be done is claimed.
 	willing := !l.judge.InDoubt() && !l.mine.Load() && !l.rounds.Load() && !l.failing.Swap(false)
 	sent := time.Now()
-	answer, err := redis.Int64s(l.beats.eval(ctx, beatScript, beatScript.command(m.keys.mesh(), nil,
-		m.keys.channels(db), l.id, l.w.cfg.Lapse.Milliseconds(), l.claimFor(willing))))
+	answer, err := redis.Int64s(l.beats.eval(ctx, beatScript, beatScript.Command(m.keys.Mesh(), nil,
+		m.keys.Channels(db), l.id, l.w.cfg.Lapse.Milliseconds(), l.claimFor(willing))))
 	switch {
-	case errors.Is(err, errLost):
+	case errors.Is(err, wire.ErrLost):
 		return fmt.Errorf("%w: %w", heartbeat.ErrLost, err)
 	case err != nil:
 		if !errors.Is(context.Cause(ctx), context.Canceled) { // else it is over, and nobody waits for it
@@ -275,7 +276,7 @@ func (l *life) workmap(ctx context.Context, s *script, queue string) error {
 	l.edit++
 	_, err := l.w.mesh.mesh(ctx, s, l.id, queue, l.edit)
 	l.editing.Unlock()
-	if errors.Is(err, errLost) {
+	if errors.Is(err, wire.ErrLost) {
 		l.lapse(heartbeat.ErrLost)
 		return context.Cause(l.ctx)
 	}

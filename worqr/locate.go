@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Location is where a persistent task is.
@@ -32,7 +34,7 @@ func (m *Mesh) Locate(ctx context.Context, queue string, task []byte) (Location,
 		location, err = m.locate(ctx, queue, task)
 	}
 	if err != nil {
-		return Location{}, failed(err, "locate a task of queue %q", clip(queue))
+		return Location{}, failed(err, "locate a task of queue %q", wire.Clip(queue))
 	}
 	return location, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/worqr/worqr-go/events"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // open makes this incarnation a member of a queue, unless it is.
@@ -24,7 +25,7 @@ func (l *life) open(ctx context.Context, st *station) error {
 		if errors.Is(err, ErrConfig) {
 			st.refuse(err)
 		}
-		if !errors.Is(err, errStale) || ctx.Err() != nil {
+		if !errors.Is(err, wire.ErrStale) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -80,7 +81,7 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	if err != nil {
 		unhint()
 		m.end(err)
-		if maybe && !errors.Is(err, errStale) { // it may be open in Redis: it is closed when there is time
+		if maybe && !errors.Is(err, wire.ErrStale) { // it may be open in Redis: it is closed when there is time
 			l.leaveBehind(m)
 		}
 		return err

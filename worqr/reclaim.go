@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // place is a membership in a queue.
@@ -73,7 +75,7 @@ func (w *Worker) reclaimWorker(ctx context.Context, id string, seen bool, fenced
 		return err
 	}
 	_, err := w.mesh.mesh(ctx, leaveScript, id, "reclaimed")
-	if errors.Is(err, errAlive) {
+	if errors.Is(err, wire.ErrAlive) {
 		return nil
 	}
 	return err
@@ -88,7 +90,7 @@ func (w *Worker) fateOf(ctx context.Context, id string, seen bool) fate {
 		return lapse
 	}
 	absent := time.Duration(0) // since it was first seen to be
-	lapsed, err := redis.Int64(w.mesh.read(ctx, "HGET", w.mesh.keys.mesh()+":info:"+id, "lapsed"))
+	lapsed, err := redis.Int64(w.mesh.read(ctx, "HGET", w.mesh.keys.Mesh()+":info:"+id, "lapsed"))
 	if err == nil {
 		var now []int64
 		if now, err = redis.Int64s(w.mesh.read(ctx, "TIME")); err == nil && len(now) == 2 {

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Reconciled counts what a Reconcile has done.
@@ -38,7 +40,7 @@ func (m *Mesh) Reconcile(ctx context.Context, queue string, desired [][]byte) (R
 		err = m.reconcile(ctx, queue, desired, wanted, &result)
 	}
 	if err != nil {
-		return result, failed(err, "reconcile queue %q", clip(queue))
+		return result, failed(err, "reconcile queue %q", wire.Clip(queue))
 	}
 	return result, nil
 }
@@ -72,7 +74,7 @@ func (m *Mesh) reconcile(ctx context.Context, queue string, desired [][]byte, wa
 	for chunk := range chunks(desired, chunkTasks) {
 		_, added, err := m.add(ctx, queue, generation, chunk)
 		if err != nil {
-			if errors.Is(err, errPlain) {
+			if errors.Is(err, wire.ErrPlain) {
 				err = ErrSuperseded
 			}
 			return err

@@ -68,7 +68,7 @@ func (l *life) mayOpen(ctx context.Context, st *station) (bool, error) {
 	var others []any
 	for _, who := range roll.members {
 		if worker := workerOf(who.id); !who.returning && worker != l.id && worker != l.before {
-			others = append(others, l.w.mesh.keys.mesh()+":worker:"+worker)
+			others = append(others, l.w.mesh.keys.Mesh()+":worker:"+worker)
 		}
 	}
 	if len(others) == 0 {

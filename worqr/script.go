@@ -2,13 +2,8 @@ package worqr
 
 import (
 	"context"
-	"crypto/sha1"
-	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,92 +11,57 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/worqr/worqr-go/internal/pipeline"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
-//go:embed lua/*.lua
-var sources embed.FS
+type script = wire.Script
 
-// script is one operation. What it does, takes and answers stands at the head of its file.
-type script struct {
-	name, source, sha string
-	once              bool // a copy must not be sent after the first may have run
-}
-
-// load reads a script. Comments are stripped: they would be sent with every EVAL and kept by Redis.
-func load(name string, preludes ...string) *script {
-	var text strings.Builder
-	for _, f := range append(preludes, name) {
-		source, err := sources.ReadFile("lua/" + f + ".lua")
-		if err != nil {
-			panic(err) // the file is embedded: a build cannot lack it
-		}
-		for line := range strings.Lines(string(source)) {
-			if t := strings.TrimSpace(line); t != "" && !strings.HasPrefix(t, "--") {
-				text.WriteString(t + "\n")
-			}
-		}
-	}
-	sum := sha1.Sum([]byte(text.String()))
-	return &script{name: name, source: text.String(), sha: hex.EncodeToString(sum[:])}
-}
-
-// The scripts in the slot of the mesh.
 var (
-	joinScript    = load("join")
-	beatScript    = load("beat")
-	serveScript   = load("serve")
-	unserveScript = load("unserve")
-	noteScript    = load("note")
-	forgetScript  = load("forget")
-	leaveScript   = load("leave")
-	failScript    = load("fail")
-	sweepScript   = load("sweep")
-	rosterScript  = load("roster")
-	servedScript  = load("served")
-	checkScript   = load("check")
-	appearScript  = load("appear")
-	watchScript   = load("watch")
+	joinScript       = wire.Named("join")
+	beatScript       = wire.Named("beat")
+	serveScript      = wire.Named("serve")
+	unserveScript    = wire.Named("unserve")
+	noteScript       = wire.Named("note")
+	forgetScript     = wire.Named("forget")
+	leaveScript      = wire.Named("leave")
+	failScript       = wire.Named("fail")
+	sweepScript      = wire.Named("sweep")
+	rosterScript     = wire.Named("roster")
+	servedScript     = wire.Named("served")
+	checkScript      = wire.Named("check")
+	appearScript     = wire.Named("appear")
+	watchScript      = wire.Named("watch")
+	openScript       = wire.Named("open")
+	enqueueScript    = wire.Named("enqueue")
+	takeScript       = wire.Named("take")
+	settleScript     = wire.Named("settle")
+	reclaimScript    = wire.Named("reclaim")
+	lookScript       = wire.Named("look")
+	wakeScript       = wire.Named("wake")
+	newestScript     = wire.Named("newest")
+	cancelScript     = wire.Named("cancel")
+	tellScript       = wire.Named("tell")
+	deleteScript     = wire.Named("delete")
+	auditScript      = wire.Named("audit")
+	heldScript       = wire.Named("held")
+	trimScript       = wire.Named("trim")
+	rescueScript     = wire.Named("rescue")
+	allowScript      = wire.Named("allow")
+	addScript        = wire.Named("add")
+	holdTakeScript   = wire.Named("hold_take")
+	holdSettleScript = wire.Named("hold_settle")
+	holdLookScript   = wire.Named("hold_look")
+	grantScript      = wire.Named("grant")
+	weighScript      = wire.Named("weigh")
+	generationScript = wire.Named("generation")
+	presentScript    = wire.Named("present")
+	dropScript       = wire.Named("drop")
+	locateScript     = wire.Named("locate")
+	offerScript      = wire.Named("offer")
+	readyScript      = wire.Named("ready")
+	admitScript      = wire.Named("admit")
+	checkpointScript = wire.Named("checkpoint")
 )
-
-// The scripts in the slot of a queue.
-var (
-	openScript    = load("open", "lib", "hold")
-	enqueueScript = onlyOnce(load("enqueue", "lib"))
-	takeScript    = load("take", "lib")
-	settleScript  = load("settle", "lib")
-	reclaimScript = load("reclaim", "lib", "hold")
-	lookScript    = load("look", "lib")
-	wakeScript    = load("wake", "lib")
-	newestScript  = load("newest", "lib")
-	cancelScript  = load("cancel", "lib", "hold")
-	tellScript    = load("tell", "lib")
-	deleteScript  = load("delete", "lib", "hold")
-	auditScript   = load("audit", "lib")
-	heldScript    = load("held", "lib")
-	trimScript    = load("trim", "lib")
-	rescueScript  = load("rescue", "lib", "hold")
-	allowScript   = load("allow", "lib")
-)
-
-// The scripts in the slot of a queue of persistent tasks.
-var (
-	addScript        = load("add", "lib", "hold")
-	holdTakeScript   = load("hold_take", "lib", "hold")
-	holdSettleScript = load("hold_settle", "lib", "hold")
-	holdLookScript   = load("hold_look", "lib", "hold")
-	grantScript      = load("grant", "lib")
-	weighScript      = load("weigh", "lib", "hold")
-	generationScript = load("generation", "lib", "hold")
-	presentScript    = load("present", "lib")
-	dropScript       = load("drop", "lib", "hold")
-	locateScript     = load("locate", "lib", "hold")
-	offerScript      = load("offer", "lib", "hold")
-	readyScript      = load("ready", "lib", "hold")
-	admitScript      = load("admit", "lib")
-	checkpointScript = load("checkpoint", "lib", "hold")
-)
-
-func onlyOnce(s *script) *script { s.once = true; return s }
 
 // attempts and pauses of a command that was not answered. All but the last attempt wait for a
 // quarter of the time that an answer may take: the connection may be mute, and the next attempt
@@ -116,8 +76,8 @@ type commander struct{ pipe *pipeline.Pipe }
 // that may run only once is not sent twice; its error is ErrUnknown then. repeated tells that a
 // copy before the one that was answered may have run.
 func (c commander) eval(ctx context.Context, s *script, words []any) (reply any, repeated bool, err error) {
-	return c.try(ctx, s.once, func(last bool) (any, bool, error) {
-		return s.run(func(name string, words []any) (any, bool, error) { return c.do(ctx, last, name, words) }, words)
+	return c.try(ctx, s.Once, func(last bool) (any, bool, error) {
+		return s.Run(func(name string, words []any) (any, bool, error) { return c.do(ctx, last, name, words) }, words)
 	})
 }
 
@@ -149,12 +109,12 @@ func (c commander) try(ctx context.Context, once bool, send func(last bool) (any
 		if err == nil {
 			return reply, unknown, nil
 		}
-		var refusal redis.Error
+		err, refused := wire.Classify(err)
 		switch {
-		case errors.As(err, &refusal):
-			if err = classify(refusal); !mayPass(refusal) && unknown {
+		case refused:
+			if !wire.Passes(err) && unknown {
 				return nil, true, fmt.Errorf("%w: %w", ErrUnknown, err) // the copy before it may have run
-			} else if !mayPass(refusal) {
+			} else if !wire.Passes(err) {
 				return nil, false, err
 			}
 		case sent:
@@ -174,33 +134,6 @@ func (c commander) try(ctx context.Context, once bool, send func(last bool) (any
 		return nil, true, fmt.Errorf("%w: %w", ErrUnknown, last)
 	}
 	return nil, false, last
-}
-
-// command is what follows the name of the command that runs a script: its arguments are those that
-// all scripts of a slot have in common, and its own.
-func (s *script) command(key string, args []any, common ...any) []any {
-	words := append(make([]any, 0, 3+len(common)+len(args)), s.sha, 1, key)
-	return append(append(words, common...), args...)
-}
-
-// run sends a script by its digest, and by its source when the server does not know it: that one
-// was not run, so nothing is repeated, and EVAL also stores it.
-func (s *script) run(send func(name string, words []any) (any, bool, error), words []any) (any, bool, error) {
-	reply, sent, err := send("EVALSHA", words)
-	if unknownScript(err) {
-		words = slices.Clone(words) // of an attempt that was late the writer may still read them
-		words[0] = s.source
-		reply, sent, err = send("EVAL", words)
-	}
-	return reply, sent, err
-}
-
-func unknownScript(err error) bool {
-	if err == nil {
-		return false
-	}
-	var refusal redis.Error
-	return errors.As(err, &refusal) && strings.HasPrefix(refusal.Error(), "NOSCRIPT")
 }
 
 // line is a connection of its own, for what must not wait behind other commands.
@@ -228,22 +161,19 @@ func (l *line) eval(ctx context.Context, s *script, words []any) (any, error) {
 		}
 		l.conn, l.turn = conn, turn
 	}
-	reply, _, err := s.run(func(name string, words []any) (any, bool, error) {
+	reply, _, err := s.Run(func(name string, words []any) (any, bool, error) {
 		reply, err := redis.DoContext(l.conn, ctx, name, words...)
 		return reply, true, err
 	}, words)
-	var refusal redis.Error
+	why, refused := wire.Classify(err)
 	switch {
-	case misled(err):
+	case wire.Misled(err):
 		l.drop()
 		l.at.wrong(l.turn, err)
-	case err != nil && !errors.As(err, &refusal):
+	case err != nil && !refused:
 		l.drop()
 	}
-	if errors.As(err, &refusal) {
-		return nil, classify(refusal)
-	}
-	return reply, err
+	return reply, why
 }
 
 // close gives the connection up: now, or when the command that is under way has ended.

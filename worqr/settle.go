@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // settler sends outcomes until ctx ends, which is after the last handler has returned, or until
@@ -85,7 +87,7 @@ func (m *membership) settle(batch []*Process) bool {
 		return true
 	}
 	m.life.w.hooks.error(failed(err, "settle %d processes of queue %q", len(batch), m.station.name))
-	if refusal(err) {
+	if wire.Lasts(err) {
 		for _, p := range batch {
 			p.refused(err)
 		}

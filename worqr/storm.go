@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // admit waits until a hold may be started: after a death not all that its worker held starts at
@@ -42,7 +44,7 @@ func (m *membership) admitted(ctx context.Context, group string, rate float64) e
 		return nil
 	}
 	if err != nil {
-		return failed(err, "wait for the turn of upstream %q of queue %q", clip(group), m.station.name)
+		return failed(err, "wait for the turn of upstream %q of queue %q", wire.Clip(group), m.station.name)
 	}
 	_ = sleep(ctx, time.Duration(wait)*time.Microsecond)
 	return nil

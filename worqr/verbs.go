@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/gomodule/redigo/redis"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Cancelled is what Cancel found.
@@ -36,7 +38,7 @@ func (m *Mesh) Cancel(ctx context.Context, queue string, task []byte) (Cancelled
 		c, err = m.cancelled(ctx, queue, task, answer)
 	}
 	if err != nil {
-		return c, failed(err, "cancel in queue %q", clip(queue))
+		return c, failed(err, "cancel in queue %q", wire.Clip(queue))
 	}
 	return c, nil
 }
@@ -78,7 +80,7 @@ func (m *Mesh) DeleteQueue(ctx context.Context, queue string) (int, error) {
 		_, err = redis.Scan(answer, &n)
 	}
 	if err != nil {
-		return 0, failed(err, "delete queue %q", clip(queue))
+		return 0, failed(err, "delete queue %q", wire.Clip(queue))
 	}
 	_ = m.unlist(ctx, queue) // it is deleted; the rota takes it off the list otherwise
 	return n, nil
@@ -86,7 +88,7 @@ func (m *Mesh) DeleteQueue(ctx context.Context, queue string) (int, error) {
 
 // unlist takes a queue off the list, if it is empty and unserved.
 func (m *Mesh) unlist(ctx context.Context, queue string) error {
-	notes, err := redis.String(m.read(ctx, "HGET", m.keys.mesh()+":mesh", "notes"))
+	notes, err := redis.String(m.read(ctx, "HGET", m.keys.Mesh()+":mesh", "notes"))
 	if err != nil && !errors.Is(err, redis.ErrNil) {
 		return err
 	}
@@ -150,7 +152,7 @@ func (m *Mesh) Fail(ctx context.Context, worker string) error {
 		err = ErrGone
 	}
 	if err != nil {
-		return failed(err, "fail worker %q", clip(worker))
+		return failed(err, "fail worker %q", wire.Clip(worker))
 	}
 	return nil
 }

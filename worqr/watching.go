@@ -127,7 +127,7 @@ func (w *Worker) rescue(ctx context.Context, dead []presence.Suspect) (taken []s
 	for _, s := range dead {
 		alive := false
 		err := w.eachMembership(ctx, s.ID, func(at place) error {
-			said, err := redis.String(w.mesh.queue(ctx, rescueScript, at.queue, at.membership, w.mesh.keys.mesh()+":worker:"+s.ID, s.Ends, presence.JudgeGrace.Milliseconds()))
+			said, err := redis.String(w.mesh.queue(ctx, rescueScript, at.queue, at.membership, w.mesh.keys.Mesh()+":worker:"+s.ID, s.Ends, presence.JudgeGrace.Milliseconds()))
 			if err == nil && said == "OK" {
 				fenced[s.ID] = append(fenced[s.ID], at)
 			}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/worqr/worqr-go/events"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // On calls fn for what is told about a queue: that tasks were added, cancelled, finished, or the
@@ -18,7 +19,7 @@ func (w *Worker) On(queue string, fn func(events.Event)) error {
 		return failed(err, "on")
 	}
 	if fn == nil {
-		return failed(fmt.Errorf("%w: the callback for queue %q is nil", ErrInvalid, clip(queue)), "on")
+		return failed(fmt.Errorf("%w: the callback for queue %q is nil", ErrInvalid, wire.Clip(queue)), "on")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,7 +52,7 @@ func (w *Worker) StartWork(ctx context.Context, queue string) error {
 		}
 	}
 	if err != nil {
-		return failed(err, "start work on queue %q", clip(queue))
+		return failed(err, "start work on queue %q", wire.Clip(queue))
 	}
 	return nil
 }
@@ -82,7 +83,7 @@ func (w *Worker) opened(ctx context.Context, st *station) error {
 
 // station finds a queue, or makes it when the worker is running.
 func (w *Worker) station(queue string) (*station, error) {
-	if err := checkQueue(queue); err != nil {
+	if err := wire.CheckQueue(queue); err != nil {
 		return nil, err
 	}
 	w.mu.Lock()
@@ -125,7 +126,7 @@ func (w *Worker) StopWork(ctx context.Context, queue string) error {
 		})
 	}
 	if err != nil {
-		return failed(err, "stop work on queue %q", clip(queue))
+		return failed(err, "stop work on queue %q", wire.Clip(queue))
 	}
 	return nil
 }
@@ -139,7 +140,7 @@ func (w *Worker) StopWork(ctx context.Context, queue string) error {
 func (w *Worker) Take(ctx context.Context, queue string) (*Process, error) {
 	p, err := w.takeOne(ctx, queue)
 	if err != nil {
-		return nil, failed(err, "take from queue %q", clip(queue))
+		return nil, failed(err, "take from queue %q", wire.Clip(queue))
 	}
 	w.hooks.take(p)
 	return p, nil

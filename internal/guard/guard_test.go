@@ -21,7 +21,7 @@ var allowed = []string{
 	"github.com/gomodule/redigo/", "github.com/google/uuid", "github.com/rs/zerolog",
 	"github.com/mattn/go-colorable", "github.com/mattn/go-isatty", "golang.org/x/sys/",
 	module + "/worqr", module + "/events", module + "/heartbeat", module + "/internal/pipeline",
-	module + "/internal/presence", module + "/internal/share",
+	module + "/internal/presence", module + "/internal/share", module + "/internal/wire",
 }
 
 func TestTheLibraryLinksNothingElse(t *testing.T) {
@@ -43,13 +43,13 @@ func TestTheLibraryLinksNothingElse(t *testing.T) {
 	}
 }
 
-// Imports go one way: worqr -> events, heartbeat, and internal/pipeline, presence, share; heartbeat
+// Imports go one way: worqr -> events, heartbeat, and internal/pipeline, presence, share, wire; heartbeat
 // has the standard library only.
 func TestImportsGoOneWay(t *testing.T) {
 	may := map[string][]string{
 		"heartbeat": {},
 		"events":    {},
-		"worqr":     {module + "/events", module + "/heartbeat", module + "/internal/pipeline", module + "/internal/presence", module + "/internal/share"},
+		"worqr":     {module + "/events", module + "/heartbeat", module + "/internal/pipeline", module + "/internal/presence", module + "/internal/share", module + "/internal/wire"},
 	}
 	for dir, targets := range may {
 		for path, file := range library(t, dir) {

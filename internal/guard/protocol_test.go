@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -49,7 +50,7 @@ func TestTheProtocolNamesWhatTheScriptsDo(t *testing.T) {
 		delete(documented, name)
 	}
 	if len(documented) > 0 {
-		t.Errorf("docs/protocol.md names scripts that are not in worqr/lua: %v", documented)
+		t.Errorf("docs/protocol.md names scripts that are not in internal/wire/lua: %v", documented)
 	}
 }
 
@@ -101,20 +102,21 @@ func TestThePageOnPersistentTasksNamesWhatIsThere(t *testing.T) {
 	}
 }
 
-// luaFiles reads worqr/lua, by the names without their ending.
+// luaFiles reads the scripts and their preludes, by their names without the ending.
 func luaFiles(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("../../worqr/lua/*.lua")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("scripts: %v, %v", files, err)
-	}
 	texts := map[string]string{}
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	err := filepath.WalkDir("../wire/lua", func(path string, d fs.DirEntry, err error) error {
+		name, script := strings.CutSuffix(d.Name(), ".lua")
+		if err != nil || !script {
+			return err
 		}
-		texts[strings.TrimSuffix(filepath.Base(file), ".lua")] = string(source)
+		source, err := os.ReadFile(path)
+		texts[name] = string(source)
+		return err
+	})
+	if err != nil || len(texts) == 0 {
+		t.Fatalf("scripts: %d, %v", len(texts), err)
 	}
 	return texts
 }

@@ -1,5 +1,4 @@
 -- hold_take is take for a persistent queue: it brings no more than falls to the membership when what waits is shared out.
--- Needs hold.lua.
 --
 -- ARGV[3]  M
 -- ARGV[4]  first number

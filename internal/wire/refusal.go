@@ -1,4 +1,4 @@
-package worqr
+package wire
 
 import (
 	"errors"
@@ -23,19 +23,23 @@ var elsewhere = map[string]string{
 	"MISCONF":    "the server cannot write to its disk: mend that, or dial another primary",
 }
 
-// classify turns a refusal of the server into an error of this package.
-func classify(err redis.Error) error {
-	text, word := err.Error(), wordOf(err)
+// Classify returns the error that a refusal of the server means, and whether err is such a refusal.
+func Classify(err error) (_ error, refused bool) {
+	refusal, refused := refusalIn(err)
+	if !refused {
+		return err, false
+	}
+	text, word := refusal.Error(), wordOf(refusal)
 	if sentinel, ok := words[word]; ok {
 		if sentinel == ErrConfig {
 			text = strings.TrimPrefix(text, word+" ")
 		}
-		return fmt.Errorf("%w: %s", sentinel, text)
+		return fmt.Errorf("%w: %s", sentinel, text), true
 	}
 	if advice, ok := elsewhere[word]; ok {
-		return fmt.Errorf("%w: %s", err, advice)
+		return fmt.Errorf("%w: %s", refusal, advice), true
 	}
-	return err
+	return refusal, true
 }
 
 // wordOf returns the word by which a refusal is known. It is the first one, but Redis 6.2 and
@@ -58,22 +62,35 @@ func wordOf(err redis.Error) string {
 	return first
 }
 
-// misled reports whether the server refused as it refuses whoever writes: its connections are given
+// Misled reports whether the server refused as it refuses whoever writes: its connections are given
 // up.
-func misled(err error) bool {
-	var answer redis.Error
-	return errors.As(err, &answer) && elsewhere[wordOf(answer)] != ""
+func Misled(err error) bool {
+	refusal, refused := refusalIn(err)
+	return refused && elsewhere[wordOf(refusal)] != ""
 }
 
-// mayPass reports whether the server refused for a reason that goes by, here or elsewhere.
-func mayPass(err redis.Error) bool {
-	word := wordOf(err)
-	return passing[word] || elsewhere[word] != "" || strings.HasPrefix(err.Error(), "ERR max number of clients")
+// Passes reports whether the server refused for a reason that goes by, here or elsewhere.
+func Passes(err error) bool {
+	refusal, refused := refusalIn(err)
+	if !refused {
+		return false
+	}
+	word := wordOf(refusal)
+	return passing[word] || elsewhere[word] != "" || strings.HasPrefix(refusal.Error(), "ERR max number of clients")
 }
 
-// refusal reports whether the server refused, and will refuse the same until somebody mends
+// Lasts reports whether the server refused, and will refuse the same until somebody mends
 // something.
-func refusal(err error) bool {
-	var answer redis.Error
-	return errors.Is(err, ErrWrongType) || errors.Is(err, ErrRedisFull) || errors.As(err, &answer) && !mayPass(answer)
+func Lasts(err error) bool {
+	_, refused := refusalIn(err)
+	return errors.Is(err, ErrWrongType) || errors.Is(err, ErrRedisFull) || refused && !Passes(err)
+}
+
+// refusalIn finds the refusal of the server in an error.
+func refusalIn(err error) (refusal redis.Error, found bool) {
+	if err == nil {
+		return "", false
+	}
+	found = errors.As(err, &refusal)
+	return refusal, found
 }

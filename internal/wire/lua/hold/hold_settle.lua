@@ -1,5 +1,4 @@
 -- hold_settle is settle for a persistent queue.
--- Needs hold.lua.
 --
 -- ARGV[3]  M
 -- ARGV[4]  'number token count outcome ...' as settle is told; outcome: 'finish'; 'cancel'; 'front' and 'handover' put the task at

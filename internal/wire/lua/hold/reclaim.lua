@@ -1,7 +1,6 @@
 -- reclaim takes a membership out of its queue and puts its processes back at the front, a chunk a call.
 -- Its first step fences the owner. Any number of peers may run it at once, and takers help. The owner calls it too,
 -- to close its own membership.
--- Needs hold.lua.
 --
 -- ARGV[3]  M
 -- ARGV[4]  how many processes this call may move

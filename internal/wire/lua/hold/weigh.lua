@@ -1,5 +1,4 @@
 -- weigh changes the weight of a membership in a persistent queue. At 0 nothing more falls to it.
--- Needs hold.lua.
 --
 -- ARGV[3]  M
 -- ARGV[4]  weight

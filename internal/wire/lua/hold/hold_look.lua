@@ -1,5 +1,4 @@
 -- hold_look is look for a persistent queue. Once in a while it also tells one member how the tasks are shared out.
--- Needs hold.lua.
 --
 -- ARGV[3]  M
 -- ARGV[4]  the newest cancel mark that M knows

@@ -1,5 +1,4 @@
 -- drop cancels persistent tasks that are not wanted any more, as long as no later Reconcile has begun.
--- Needs hold.lua.
 --
 -- ARGV[3]   generation
 -- ARGV[4..] the tasks

@@ -1,6 +1,5 @@
 -- rescue takes a membership out of its queue whose worker is not present any more, before its heartbeat has lapsed. What it
 -- held then returns by reclaim. It checks again what the watcher saw.
--- Needs hold.lua.
 --
 -- ARGV[3]  M
 -- ARGV[4]  the key of the worker's heartbeat, in the mesh's slot: there is no rescue in a cluster

@@ -1,5 +1,4 @@
 -- locate tells where a persistent task is.
--- Needs hold.lua.
 --
 -- ARGV[3]  the task
 -- Returns  {} when it is not there, or {state, P or '', token, microseconds of the date from which it may start or '0',

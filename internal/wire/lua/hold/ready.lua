@@ -1,5 +1,4 @@
 -- ready tells that a persistent task which was offered runs with its new holder, and wakes the one before.
--- Needs hold.lua.
 --
 -- ARGV[3]  M
 -- ARGV[4]  number

@@ -1,6 +1,5 @@
 -- open adds a membership to its queue. Called after serve, so whatever the queue knows of a worker its workmap knows too,
 -- and the list of queues knows the queue.
--- Needs hold.lua.
 --
 -- ARGV[3]  M  the membership
 -- ARGV[4]  the ticket: the answer of newest, read before serve

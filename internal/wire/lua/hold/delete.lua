@@ -1,5 +1,4 @@
 -- delete removes the waiting tasks of a queue and marks it, so that what is in hand goes on but never comes back.
--- Needs hold.lua.
 --
 -- ARGV[3]  the answer of newest, read before the first copy of this call was sent
 -- Returns  {waiting tasks removed, the mark}

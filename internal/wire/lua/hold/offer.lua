@@ -1,5 +1,4 @@
 -- offer lets a persistent task wait for another holder while its present one goes on, and tells how far that is.
--- Needs hold.lua.
 --
 -- ARGV[3]  M
 -- ARGV[4]  number

@@ -1,5 +1,4 @@
 -- checkpoint keeps data for the next holders of persistent tasks. What is older than what is kept has no effect.
--- Needs hold.lua.
 --
 -- ARGV[3]  M
 -- ARGV[4..] number, token, how many checkpoints this process wrote before, data, ...

@@ -1,5 +1,4 @@
 -- add is enqueue for a persistent queue: what is present already is not added again. Whether it is, is judged here.
--- Needs hold.lua.
 --
 -- ARGV[3]   the generation of a Reconcile, '' of an Enqueue
 -- ARGV[4..] the tasks, 500 at the most

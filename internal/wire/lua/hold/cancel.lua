@@ -1,7 +1,6 @@
 -- cancel ends every copy of a task: a stored mark first, which holds whatever is told or lost, then the waiting copies,
 -- then a hint to those who hold one. It names the copies in hand; where these are too many to look for in one step, the
 -- caller lists them by held, and gives the hint by tell when it has.
--- Needs hold.lua.
 --
 -- ARGV[3]  the task
 -- ARGV[4]  the answer of newest, read before the first copy of this call was sent

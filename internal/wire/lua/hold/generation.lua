@@ -1,5 +1,4 @@
 -- generation begins a Reconcile: it marks the queue as persistent, and ends the reach of every earlier one.
--- Needs hold.lua.
 --
 -- Returns  the generation
 -- Errors   CONFIG  the queue is served as one of one-shot tasks
