@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/gomodule/redigo/redis"
 	"github.com/rs/zerolog"
@@ -52,9 +50,9 @@ type Config struct {
 type Mesh struct {
 	cfg      Config
 	keys     wire.Keyspace
-	cmd      commander
+	wire     *wire.Mesh
+	cmd      commander // what wire sends by
 	at       *whereabouts
-	database atomic.Int64 // -1: not known yet
 	listener *events.Listener
 
 	ctx    context.Context // ends at Close
@@ -82,7 +80,7 @@ func Open(ctx context.Context, url string, cfg Config) (*Mesh, error) {
 	if err != nil {
 		return nil, failed(err, "open")
 	}
-	m.database.Store(int64(db))
+	m.wire.Use(db)
 	if err := m.patiently(ctx, m.Check); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -149,10 +147,11 @@ func newMesh(dial func(context.Context) (redis.Conn, error), cfg Config) (*Mesh,
 		return true
 	}})
 	m.at.turned = m.cmd.pipe.Renew
-	m.database.Store(-1)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.cmd.open = m.ctx
+	m.wire = wire.New(keys, m.cmd)
 	m.listener, err = events.New(events.Config{
-		Dial: m.at.follow(cfg.Subscribe, func() { m.listener.Renew() }).dial, Namespace: cfg.Namespace, Database: m.db, Logger: cfg.Logger,
+		Dial: m.at.follow(cfg.Subscribe, func() { m.listener.Renew() }).dial, Namespace: cfg.Namespace, Database: m.wire.Database, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -219,39 +218,6 @@ func (m *Mesh) Listener() *events.Listener {
 	return m.listener
 }
 
-// db finds the number of the database, which the names of channels carry. Where the server does not
-// tell it is 0.
-func (m *Mesh) db(ctx context.Context) (int, error) {
-	if m.ctx.Err() != nil {
-		return 0, ErrClosed
-	}
-	if n := m.database.Load(); n >= 0 {
-		return int(n), nil
-	}
-	info, err := redis.String(m.read(ctx, "CLIENT", "INFO"))
-	if err != nil && !wire.Lasts(err) {
-		return 0, err
-	}
-	n := 0
-	for field := range strings.FieldsSeq(info) {
-		if value, ok := strings.CutPrefix(field, "db="); ok {
-			_, _ = fmt.Sscan(value, &n) // stays 0 when it is no number
-		}
-	}
-	m.database.Store(int64(n))
-	return n, nil
-}
-
-// mesh runs a script in the slot of the mesh.
-func (m *Mesh) mesh(ctx context.Context, s *script, args ...any) (any, error) {
-	db, err := m.db(ctx)
-	if err != nil {
-		return nil, err
-	}
-	reply, _, err := m.cmd.eval(ctx, s, s.Command(m.keys.Mesh(), args, m.keys.Channels(db)))
-	return reply, err
-}
-
 // queue runs a script in the slot of a queue.
 func (m *Mesh) queue(ctx context.Context, s *script, queue string, args ...any) (any, error) {
 	reply, _, err := m.queueTold(ctx, s, queue, args...)
@@ -260,19 +226,12 @@ func (m *Mesh) queue(ctx context.Context, s *script, queue string, args ...any) 
 
 // queueTold is queue, and tells whether a copy before the one that was answered may have run.
 func (m *Mesh) queueTold(ctx context.Context, s *script, queue string, args ...any) (reply any, repeated bool, err error) {
-	db, err := m.db(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	return m.cmd.eval(ctx, s, s.Command(m.keys.Queue(queue), args, m.keys.Channels(db), queue))
+	return m.wire.Queue(queue).Eval(ctx, s, args...)
 }
 
 // read sends one command that changes nothing.
 func (m *Mesh) read(ctx context.Context, command string, args ...any) (any, error) {
-	if m.ctx.Err() != nil {
-		return nil, ErrClosed
-	}
-	return m.cmd.read(ctx, command, args...)
+	return m.cmd.Read(ctx, command, args...)
 }
 
 // usable refuses a queue's name, or a mesh that was closed.

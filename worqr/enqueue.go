@@ -139,7 +139,7 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 // lane finds the lane of a queue, or makes it. noted tells that this client has put the queue into
 // the list of queues.
 func (m *Mesh) lane(ctx context.Context, queue string) (l *lane, noted bool, err error) {
-	db, err := m.db(ctx)
+	db, err := m.wire.Database(ctx)
 	if err != nil {
 		return nil, false, err
 	}
@@ -157,7 +157,7 @@ func (m *Mesh) lane(ctx context.Context, queue string) (l *lane, noted bool, err
 }
 
 func (m *Mesh) note(ctx context.Context, queue string, l *lane) error {
-	if _, err := m.mesh(ctx, noteScript, queue); err != nil {
+	if err := m.wire.Note(ctx, queue); err != nil {
 		return err
 	}
 	m.setNoted(l, true)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +37,7 @@ type WorkerInfo struct {
 // Queues lists every queue in use, sorted: those with tasks, with workers, or used a short while
 // ago.
 func (m *Mesh) Queues(ctx context.Context) ([]string, error) {
-	names, err := m.set(ctx, m.keys.Mesh()+":queues")
+	names, err := m.wire.Queues(ctx)
 	if err != nil {
 		return nil, failed(err, "list queues")
 	}
@@ -47,31 +46,11 @@ func (m *Mesh) Queues(ctx context.Context) ([]string, error) {
 
 // WorkingQueues lists the queues that a worker serves, sorted; none for one that is not registered.
 func (m *Mesh) WorkingQueues(ctx context.Context, worker string) ([]string, error) {
-	names, err := m.set(ctx, m.keys.Mesh()+":workmap:"+worker)
+	names, err := m.wire.Workmap(ctx, worker)
 	if err != nil {
 		return nil, failed(err, "list the queues of worker %q", wire.Clip(worker))
 	}
 	return names, nil
-}
-
-// set reads a set in pages.
-func (m *Mesh) set(ctx context.Context, key string) ([]string, error) {
-	var names []string
-	for cursor := "0"; ; {
-		page, err := redis.Values(m.read(ctx, "SSCAN", key, cursor, "COUNT", chunkTasks))
-		if err != nil {
-			return nil, err
-		}
-		members, err := redis.Strings(page[1], nil)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, members...)
-		if cursor, err = redis.String(page[0], nil); err != nil || cursor == "0" {
-			slices.Sort(names)
-			return slices.Compact(names), err // SSCAN may name one twice
-		}
-	}
 }
 
 // Workers lists the registered workers, the oldest first: those that beat, and lapsed ones that no
@@ -79,18 +58,17 @@ func (m *Mesh) set(ctx context.Context, key string) ([]string, error) {
 func (m *Mesh) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	workers := map[string]WorkerInfo{}
 	for cursor := "0"; ; {
-		page, err := redis.Values(m.mesh(ctx, rosterScript, cursor))
+		page, err := m.wire.Roster(ctx, cursor)
 		if err != nil {
 			return nil, failed(err, "list workers")
 		}
-		for row := range slices.Chunk(page[1:], 3) {
-			info, err := workerInfo(row)
-			if err != nil {
-				return nil, failed(err, "list workers")
+		for _, w := range page.Workers {
+			workers[w.ID] = WorkerInfo{
+				ID: w.ID, Host: w.Info.Host, PID: w.Info.PID, Version: w.Info.Version, Started: w.Started,
+				Capacity: w.Info.Capacity, Labels: w.Info.Labels, Alive: w.Alive, Left: w.Left,
 			}
-			workers[info.ID] = info
 		}
-		if cursor, _ = redis.String(page[0], nil); cursor == "0" {
+		if cursor = page.Next; cursor == "0" {
 			break
 		}
 	}
@@ -100,36 +78,6 @@ func (m *Mesh) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	}
 	slices.SortFunc(list, func(a, b WorkerInfo) int { return cmp.Compare(a.ID, b.ID) }) // UUIDv7: by time
 	return list, nil
-}
-
-func workerInfo(row []any) (WorkerInfo, error) {
-	id, err := redis.String(row[0], nil)
-	if err != nil {
-		return WorkerInfo{}, err
-	}
-	left, err := redis.Int64(row[1], nil)
-	if err != nil {
-		return WorkerInfo{}, err
-	}
-	fields, err := redis.StringMap(row[2], nil)
-	if err != nil {
-		return WorkerInfo{}, err
-	}
-	info := WorkerInfo{
-		ID: id, Alive: left != -2, Host: fields["host"], Version: fields["version"], Labels: map[string]string{},
-		Left: time.Duration(max(left, 0)) * time.Millisecond,
-	}
-	info.PID, _ = strconv.Atoi(fields["pid"])           // what a foreign client left out stays zero
-	info.Capacity, _ = strconv.Atoi(fields["capacity"]) // likewise
-	if us, err := strconv.ParseInt(fields["started"], 10, 64); err == nil {
-		info.Started = time.UnixMicro(us)
-	}
-	for field, value := range fields {
-		if label, ok := strings.CutPrefix(field, "label:"); ok {
-			info.Labels[label] = value
-		}
-	}
-	return info, nil
 }
 
 // Processes lists what is in hand of a queue, the oldest token first. It reads in pages, so what

@@ -67,7 +67,7 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	if err != nil {
 		return err
 	}
-	if err := l.workmap(ctx, serveScript, st.name); err != nil {
+	if err := l.workmap(ctx, l.w.mesh.wire.Serve, st.name); err != nil {
 		return err
 	}
 	m := newMembership(l, st, l.nextID())
@@ -164,7 +164,7 @@ func (l *life) giveUp(ctx context.Context, m *membership) error {
 	if l.w.serving.Err() != nil {
 		return nil // the worker stops: its leave, or a peer, ends the whole workmap
 	}
-	return l.workmap(ctx, unserveScript, m.station.name)
+	return l.workmap(ctx, l.w.mesh.wire.Unserve, m.station.name)
 }
 
 // leaveBehind keeps a membership that could not be taken out of Redis, to try again.

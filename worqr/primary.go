@@ -3,8 +3,6 @@ package worqr
 import (
 	"errors"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 )
 
 // primaryEvery is the time between two questions of who only listens.
@@ -23,11 +21,11 @@ func (m *Mesh) stay() {
 			continue
 		}
 		turn := m.at.turn.Load()
-		info, err := redis.String(m.read(m.ctx, "INFO", "replication"))
+		replica, err := m.wire.Replica(m.ctx)
 		if err != nil {
 			continue // a user without INFO, or an outage, which ends the subscription too
 		}
-		if infoField(info, "role") != "slave" {
+		if !replica {
 			primary = true
 		} else if primary {
 			m.at.wrong(turn, errDemoted)

@@ -74,7 +74,7 @@ func (w *Worker) reclaimWorker(ctx context.Context, id string, seen bool, fenced
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	_, err := w.mesh.mesh(ctx, leaveScript, id, "reclaimed")
+	err := w.mesh.wire.Strike(ctx, id)
 	if errors.Is(err, wire.ErrAlive) {
 		return nil
 	}
@@ -89,13 +89,9 @@ func (w *Worker) fateOf(ctx context.Context, id string, seen bool) fate {
 	if seen {
 		return lapse
 	}
-	absent := time.Duration(0) // since it was first seen to be
-	lapsed, err := redis.Int64(w.mesh.read(ctx, "HGET", w.mesh.keys.Mesh()+":info:"+id, "lapsed"))
-	if err == nil {
-		var now []int64
-		if now, err = redis.Int64s(w.mesh.read(ctx, "TIME")); err == nil && len(now) == 2 {
-			absent = time.Duration(max(0, now[0]*1e6+now[1]-lapsed)) * time.Microsecond
-		}
+	absent, err := w.mesh.wire.Absence(ctx, id)
+	if err != nil {
+		absent = 0 // it is not known: at least a lapse
 	}
 	if l := w.current(); l.before != "" && l.before != id && time.Since(l.joined) < absent+w.cfg.Lapse/2 {
 		return lapse

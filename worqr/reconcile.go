@@ -64,7 +64,7 @@ func (m *Mesh) wanted(queue string, desired [][]byte) (map[string]bool, error) {
 }
 
 func (m *Mesh) reconcile(ctx context.Context, queue string, desired [][]byte, wanted map[string]bool, result *Reconciled) error {
-	if _, err := m.mesh(ctx, noteScript, queue); err != nil {
+	if err := m.wire.Note(ctx, queue); err != nil {
 		return err
 	}
 	generation, err := redis.String(m.queue(ctx, generationScript, queue))

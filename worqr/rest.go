@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 )
 
 // A daemon that lapses again and again would get its tasks back each time, being the least loaded,
@@ -65,16 +63,16 @@ func (l *life) mayOpen(ctx context.Context, st *station) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var others []any
+	var others []string
 	for _, who := range roll.members {
 		if worker := workerOf(who.id); !who.returning && worker != l.id && worker != l.before {
-			others = append(others, l.w.mesh.keys.Mesh()+":worker:"+worker)
+			others = append(others, worker)
 		}
 	}
 	if len(others) == 0 {
 		return true, nil
 	}
-	alive, err := redis.Int(l.w.mesh.read(ctx, "EXISTS", others...))
+	alive, err := l.w.mesh.wire.Living(ctx, others)
 	return err == nil && alive == 0, err
 }
 

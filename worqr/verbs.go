@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/gomodule/redigo/redis"
@@ -88,11 +87,11 @@ func (m *Mesh) DeleteQueue(ctx context.Context, queue string) (int, error) {
 
 // unlist takes a queue off the list, if it is empty and unserved.
 func (m *Mesh) unlist(ctx context.Context, queue string) error {
-	notes, err := redis.String(m.read(ctx, "HGET", m.keys.Mesh()+":mesh", "notes"))
-	if err != nil && !errors.Is(err, redis.ErrNil) {
+	notes, err := m.wire.Notes(ctx)
+	if err != nil {
 		return err
 	}
-	_, tidy, err := m.inspect(ctx, queue, cmp.Or(notes, "0"))
+	_, tidy, err := m.inspect(ctx, queue, notes)
 	if err != nil {
 		return err
 	}
@@ -112,7 +111,7 @@ func (m *Mesh) inspect(ctx context.Context, queue, notes string) (r roll, tidy f
 		}
 		trimmed, err := redis.Ints(m.queue(ctx, trimScript, queue, r.oldest))
 		if err == nil && trimmed[1] == 1 {
-			_, err = m.mesh(ctx, forgetScript, queue, notes)
+			err = m.wire.Forget(ctx, queue, notes)
 		}
 		return err
 	}, nil
@@ -140,15 +139,8 @@ func (m *Mesh) mark(ctx context.Context, queue string, s *script, args ...any) (
 // soon as it cannot trust its last heartbeat any more.
 // Errors: ErrGone when no such worker is registered, ErrClosed.
 func (m *Mesh) Fail(ctx context.Context, worker string) error {
-	err := m.ctx.Err()
-	if err != nil {
-		err = ErrClosed
-	}
-	var n int
-	if err == nil {
-		n, err = redis.Int(m.mesh(ctx, failScript, worker))
-	}
-	if err == nil && n == 0 {
+	registered, err := m.wire.Fail(ctx, worker)
+	if err == nil && !registered {
 		err = ErrGone
 	}
 	if err != nil {

@@ -88,11 +88,12 @@ func TestOnlyLuaPublishes(t *testing.T) {
 	}
 }
 
-// Only script.go sends commands; events/listener.go has the connection that subscribes.
-func TestOnlyTheScriptsFileSendsCommands(t *testing.T) {
+// Only the commander and a line send commands; events/listener.go has the connection that
+// subscribes.
+func TestOnlyTheCommanderAndALineSendCommands(t *testing.T) {
 	sends := []string{"Do", "DoContext", "DoWithTimeout", "Send", "Flush"}
 	for path, names := range calls(t, "worqr", "events", "heartbeat", "examples") {
-		if path == "worqr/script.go" || path == "events/listener.go" {
+		if path == "worqr/commander.go" || path == "worqr/line.go" || path == "events/listener.go" {
 			continue
 		}
 		for _, name := range names {

@@ -23,6 +23,12 @@ var elsewhere = map[string]string{
 	"MISCONF":    "the server cannot write to its disk: mend that, or dial another primary",
 }
 
+// Refusal is what the server refused with, as a script returned it in an answer.
+func Refusal(text string) error {
+	err, _ := Classify(redis.Error(text))
+	return err
+}
+
 // Classify returns the error that a refusal of the server means, and whether err is such a refusal.
 func Classify(err error) (_ error, refused bool) {
 	refusal, refused := refusalIn(err)
