@@ -97,7 +97,7 @@ func (l *life) appear(ctx context.Context) error {
 		return err
 	}
 	for _, m := range l.heeding() {
-		if _, err := l.w.mesh.queue(ctx, m.script(lookScript, holdLookScript), m.station.name, m.id, 0, 0); errors.Is(err, ErrFenced) {
+		if _, err := m.station.wire.Look(ctx, wire.Look{Member: m.id}); errors.Is(err, ErrFenced) {
 			m.fenced()
 		} else if err != nil {
 			return err

@@ -113,7 +113,7 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 	}
 	fresh, persistent := false, m.persistent(l)
 	if !persistent {
-		_, _, err = m.cmd.try(ctx, enqueueScript.Once, func(bool) (_ any, sent bool, err error) {
+		_, _, err = m.cmd.try(ctx, true, func(bool) (_ any, sent bool, err error) {
 			fresh, sent, err = l.send(ctx, tasks)
 			return nil, sent, err
 		})
@@ -139,18 +139,23 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 // lane finds the lane of a queue, or makes it. noted tells that this client has put the queue into
 // the list of queues.
 func (m *Mesh) lane(ctx context.Context, queue string) (l *lane, noted bool, err error) {
-	db, err := m.wire.Database(ctx)
+	m.mu.Lock()
+	if l = m.lanes[queue]; l != nil {
+		defer m.mu.Unlock()
+		return l, l.noted, nil
+	}
+	m.mu.Unlock()
+	head, err := m.wire.Queue(queue).Enqueue(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l = m.lanes[queue]
-	if l == nil {
+	if l = m.lanes[queue]; l == nil { // nobody was faster
 		if len(m.lanes) >= mostLanes {
 			clear(m.lanes) // one more lane of a queue, and noting it once more, does no harm
 		}
-		l = newLane(m.cmd, enqueueScript.Command(m.keys.Queue(queue), nil, m.keys.Channels(db), queue))
+		l = newLane(m.cmd, head)
 		m.lanes[queue] = l
 	}
 	return l, l.noted, nil

@@ -1,5 +1,7 @@
 package worqr
 
+import "github.com/worqr/worqr-go/internal/wire"
+
 // Pacer is a pacer for tests.
 type Pacer struct {
 	pacer
@@ -8,7 +10,7 @@ type Pacer struct {
 
 // NewPacer makes one for a queue whose handlers have all returned quickly, or none has.
 func NewPacer(quick bool) *Pacer {
-	p := &Pacer{st: newStation("q", Queue{Limit: 1})}
+	p := &Pacer{st: newStation(&wire.Mesh{}, "q", Queue{Limit: 1})}
 	if quick {
 		p.st.quick.Store(quickRow)
 	}

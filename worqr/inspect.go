@@ -4,12 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/gomodule/redigo/redis"
 
 	"github.com/worqr/worqr-go/internal/wire"
 )
@@ -103,10 +99,10 @@ func (m *Mesh) holders(ctx context.Context, queue, fingerprint string, upTo int6
 	}
 	var list []ProcessInfo
 	for _, who := range roll.members {
-		if who.held == 0 {
+		if who.Held == 0 {
 			continue
 		}
-		held, err := m.held(ctx, queue, who.id, fingerprint)
+		held, err := m.held(ctx, queue, who.ID, fingerprint)
 		if err != nil {
 			return list, err
 		}
@@ -124,71 +120,45 @@ func (m *Mesh) holders(ctx context.Context, queue, fingerprint string, upTo int6
 func (m *Mesh) held(ctx context.Context, queue, membership, fingerprint string) ([]ProcessInfo, error) {
 	var list []ProcessInfo
 	for after := "0"; ; {
-		page, err := redis.Values(m.queue(ctx, heldScript, queue, membership, after, chunkTasks, fingerprint))
+		page, err := m.wire.Queue(queue).Held(ctx, membership, after, fingerprint)
 		if err != nil {
 			return nil, err
 		}
-		for row := range slices.Chunk(page[1:], 3) {
-			p := ProcessInfo{Queue: queue, Worker: workerOf(membership)}
-			if _, err := redis.Scan(row, &p.ID, &p.Token, &p.Task); err != nil {
-				return nil, err
-			}
-			list = append(list, p)
+		for _, row := range page.Rows {
+			list = append(list, ProcessInfo{ID: row.Process, Queue: queue, Worker: wire.WorkerOf(membership), Token: row.Token, Task: row.Task})
 		}
-		if after, _ = redis.String(page[0], nil); after == "" {
+		if after = page.Next; after == "" {
 			return list, nil
 		}
 	}
-}
-
-// workerOf answers whose membership this is. Its id is made so that its owner is legible.
-func workerOf(membership string) string {
-	w, _, _ := strings.Cut(membership, ".")
-	return w
 }
 
 // roll is who is in a queue, and what waits there.
 type roll struct {
 	waiting, marks int
 	oldest         int64 // the oldest token in hand; 0: none, or no marks that it could concern
-	members        []member
-}
-
-type member struct {
-	id        string
-	returning bool // fenced already, its processes on their way to the front
-	held      int
+	members        []wire.Member
 }
 
 func (m *Mesh) roll(ctx context.Context, queue string) (roll, error) {
 	var r roll
 	seen := map[string]bool{}
 	for cursor := "0"; ; {
-		page, err := redis.Values(m.queue(ctx, auditScript, queue, cursor))
+		page, err := m.wire.Queue(queue).Audit(ctx, cursor)
 		if err != nil {
 			return r, err
 		}
-		var oldest int64
-		rows, err := redis.Scan(page, &cursor, &r.waiting, &r.marks, &oldest)
-		if err != nil {
-			return r, err
+		r.waiting, r.marks = page.Waiting, page.Marks
+		if page.Oldest != 0 && (r.oldest == 0 || page.Oldest < r.oldest) {
+			r.oldest = page.Oldest
 		}
-		if oldest != 0 && (r.oldest == 0 || oldest < r.oldest) {
-			r.oldest = oldest
-		}
-		for row := range slices.Chunk(rows, 3) {
-			var who member
-			var state string
-			if _, err := redis.Scan(row, &who.id, &state, &who.held); err != nil {
-				return r, err
-			}
-			who.returning = state == "returning"
-			if !seen[who.id] {
-				seen[who.id] = true
+		for _, who := range page.Members {
+			if !seen[who.ID] {
+				seen[who.ID] = true
 				r.members = append(r.members, who)
 			}
 		}
-		if cursor == "0" {
+		if cursor = page.Next; cursor == "0" {
 			return r, nil
 		}
 	}
@@ -199,7 +169,7 @@ func (m *Mesh) Len(ctx context.Context, queue string) (int, error) {
 	err := m.usable(queue)
 	n := 0
 	if err == nil {
-		n, err = redis.Int(m.read(ctx, "LLEN", m.keys.Queue(queue)+":tasks"))
+		n, err = m.wire.Queue(queue).Len(ctx)
 	}
 	if err != nil {
 		return 0, failed(err, "count the tasks of queue %q", wire.Clip(queue))
@@ -229,14 +199,11 @@ func (m *Mesh) Tasks(ctx context.Context, queue string, offset, limit int) ([][]
 		err = fmt.Errorf("%w: offset %d, limit %d: neither may be below 0", ErrInvalid, offset, limit)
 	}
 	var tasks [][]byte
-	limit = min(limit, math.MaxInt-max(offset, 0)-1)
 	if err == nil && limit > 0 {
-		// the front is the right end of the list
-		tasks, err = redis.ByteSlices(m.read(ctx, "LRANGE", m.keys.Queue(queue)+":tasks", -(offset + limit), -(offset + 1)))
+		tasks, err = m.wire.Queue(queue).Tasks(ctx, offset, limit)
 	}
 	if err != nil {
 		return nil, failed(err, "list the tasks of queue %q", wire.Clip(queue))
 	}
-	slices.Reverse(tasks)
 	return tasks, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -257,7 +256,7 @@ func (l *life) nextID() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.opened++
-	return l.id + "." + strconv.FormatInt(l.opened, 10)
+	return wire.MembershipID(l.id, l.opened)
 }
 
 // workmap edits the list of queues that this worker serves, by wire.Mesh.Serve or Unserve.

@@ -56,7 +56,7 @@ func (m *Mesh) locate(ctx context.Context, queue string, task []byte) (Location,
 		return Location{}, err
 	}
 	if i := strings.LastIndexByte(l.Process, '.'); i >= 0 {
-		l.Worker = workerOf(l.Process[:i])
+		l.Worker = wire.WorkerOf(l.Process[:i])
 		l.Since = time.UnixMicro(l.Token) // a token is no lower than the clock at which it was drawn
 	}
 	const never = 9e15 // see hold.lua

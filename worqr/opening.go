@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/worqr/worqr-go/events"
 	"github.com/worqr/worqr-go/internal/wire"
 )
@@ -63,7 +61,7 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	} else if !may {
 		return errResting
 	}
-	ticket, err := redis.String(l.w.mesh.queue(ctx, newestScript, st.name))
+	ticket, err := st.wire.Newest(ctx)
 	if err != nil {
 		return err
 	}
@@ -72,9 +70,9 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	}
 	m := newMembership(l, st, l.nextID())
 	unhint := l.w.mesh.listener.OnHint(st.name, events.Cancel, m.hint)
-	reply, repeated, err := l.w.mesh.queueTold(ctx, openScript, st.name, append([]any{m.id, ticket}, m.terms()...)...)
+	newest, repeated, err := st.wire.Open(ctx, wire.Open{Member: m.id, Ticket: ticket, Weight: m.weight(), Limit: st.limit})
 	maybe := err == nil || repeated // a refusal is an answer: nothing is open then
-	m.seen, err = redis.Int64(reply, err)
+	m.seen = newest
 	if err == nil {
 		err = context.Cause(l.ctx)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // A daemon that lapses again and again would get its tasks back each time, being the least loaded,
@@ -65,7 +67,7 @@ func (l *life) mayOpen(ctx context.Context, st *station) (bool, error) {
 	}
 	var others []string
 	for _, who := range roll.members {
-		if worker := workerOf(who.id); !who.returning && worker != l.id && worker != l.before {
+		if worker := wire.WorkerOf(who.ID); !who.Returning && worker != l.id && worker != l.before {
 			others = append(others, worker)
 		}
 	}

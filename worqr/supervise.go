@@ -121,7 +121,7 @@ func (w *Worker) examine(ctx context.Context, at wire.Turn) error {
 		if !mine {
 			continue // another tells of it
 		}
-		w.hooks.reclaim(workerOf(id), queue, n)
+		w.hooks.reclaim(wire.WorkerOf(id), queue, n)
 		w.log.Info().Str("membership", id).Str("queue", queue).Int("returned", n).Msg("worqr: reclaimed a membership without an owner")
 	}
 	return tidy()
@@ -130,20 +130,20 @@ func (w *Worker) examine(ctx context.Context, at wire.Turn) error {
 // orphans answers which members have no owner: on their way back already; of a worker that does not
 // serve this queue, as far as its workmap says, which is read afterwards and always has the queue
 // before the queue has the member; or not the newest membership of their worker.
-func (w *Worker) orphans(ctx context.Context, queue string, members []member) ([]string, error) {
+func (w *Worker) orphans(ctx context.Context, queue string, members []wire.Member) ([]string, error) {
 	newest := map[string]string{}
 	var orphans []string
 	for _, who := range members {
-		worker := workerOf(who.id)
+		worker := wire.WorkerOf(who.ID)
 		switch other := newest[worker]; {
-		case who.returning:
-			orphans = append(orphans, who.id)
+		case who.Returning:
+			orphans = append(orphans, who.ID)
 		case other == "":
-			newest[worker] = who.id
+			newest[worker] = who.ID
 		default:
-			older, newer := who.id, other
-			if wire.LaterMembership(who.id, other) {
-				older, newer = other, who.id
+			older, newer := who.ID, other
+			if wire.LaterMembership(who.ID, other) {
+				older, newer = other, who.ID
 			}
 			newest[worker] = newer
 			orphans = append(orphans, older)

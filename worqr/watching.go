@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/worqr/worqr-go/internal/presence"
 	"github.com/worqr/worqr-go/internal/wire"
 )
@@ -100,11 +98,11 @@ func (w *Worker) rescue(ctx context.Context, dead []presence.Suspect) (taken []s
 	for _, s := range dead {
 		alive := false
 		err := w.eachMembership(ctx, s.ID, func(at place) error {
-			said, err := redis.String(w.mesh.queue(ctx, rescueScript, at.queue, at.membership, w.mesh.keys.Mesh()+":worker:"+s.ID, s.Ends, presence.JudgeGrace.Milliseconds()))
-			if err == nil && said == "OK" {
+			became, err := w.mesh.wire.Queue(at.queue).Rescue(ctx, wire.Rescue{Member: at.membership, Worker: s.ID, Ends: s.Ends, Lived: presence.JudgeGrace})
+			if became == wire.Out {
 				fenced[s.ID] = append(fenced[s.ID], at)
 			}
-			alive = alive || said == "ALIVE"
+			alive = alive || became == wire.Alive
 			return err
 		})
 		if err == nil && !alive {

@@ -96,7 +96,7 @@ func (w *Worker) station(queue string) (*station, error) {
 	}
 	st := w.stations[queue]
 	if st == nil {
-		st = newStation(queue, w.cfg.queue(queue))
+		st = newStation(w.mesh.wire, queue, w.cfg.queue(queue))
 		w.stations[queue] = st
 	}
 	return st, nil
@@ -168,7 +168,7 @@ func (w *Worker) takeOne(ctx context.Context, queue string) (*Process, error) {
 	if m.closing.Load() {
 		return nil, ErrNotWorking
 	}
-	processes, err := m.take(ctx, 1, parkNever, false)
+	processes, err := m.take(ctx, 1, wire.ParkNever, false)
 	if err == nil && len(processes) == 0 {
 		err = ErrEmpty
 	}

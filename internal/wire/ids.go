@@ -35,3 +35,13 @@ func Fingerprint(task []byte) string {
 	sum := sha1.Sum(task)
 	return hex.EncodeToString(sum[:])
 }
+
+// NumberOf returns the number of a process, if it is one of a membership.
+func NumberOf(membership, process string) (number int64, ours bool) {
+	digits, ours := strings.CutPrefix(process, membership+".")
+	if !ours {
+		return 0, false
+	}
+	number, err := strconv.ParseInt(digits, 10, 64)
+	return number, err == nil
+}
