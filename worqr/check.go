@@ -45,15 +45,15 @@ func (m *Mesh) misled(wrong string) error {
 }
 
 func (m *Mesh) checkEviction(ctx context.Context) error {
-	memory, err := m.wire.Memory(ctx)
+	limit, policy, err := wire.Memory(ctx, m.cmd)
 	if wire.Lasts(err) {
 		return nil // a server or a user without INFO: not known
 	}
 	if err != nil {
 		return err
 	}
-	if memory.Limit == "" || memory.Limit == "0" || memory.Policy == "noeviction" || m.cfg.AllowEviction {
+	if limit == "" || limit == "0" || policy == "noeviction" || m.cfg.AllowEviction {
 		return nil
 	}
-	return fmt.Errorf("%w: the server has maxmemory %s and maxmemory-policy %s, so it can evict heartbeats and tasks; set noeviction, or accept the loss with AllowEviction", ErrConfig, memory.Limit, memory.Policy)
+	return fmt.Errorf("%w: the server has maxmemory %s and maxmemory-policy %s, so it can evict heartbeats and tasks; set noeviction, or accept the loss with AllowEviction", ErrConfig, limit, policy)
 }

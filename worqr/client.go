@@ -218,22 +218,6 @@ func (m *Mesh) Listener() *events.Listener {
 	return m.listener
 }
 
-// queue runs a script in the slot of a queue.
-func (m *Mesh) queue(ctx context.Context, s *script, queue string, args ...any) (any, error) {
-	reply, _, err := m.queueTold(ctx, s, queue, args...)
-	return reply, err
-}
-
-// queueTold is queue, and tells whether a copy before the one that was answered may have run.
-func (m *Mesh) queueTold(ctx context.Context, s *script, queue string, args ...any) (reply any, repeated bool, err error) {
-	return m.wire.Queue(queue).Eval(ctx, s, args...)
-}
-
-// read sends one command that changes nothing.
-func (m *Mesh) read(ctx context.Context, command string, args ...any) (any, error) {
-	return m.cmd.Read(ctx, command, args...)
-}
-
 // usable refuses a queue's name, or a mesh that was closed.
 func (m *Mesh) usable(queue string) error {
 	if m.ctx.Err() != nil {

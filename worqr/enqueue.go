@@ -120,7 +120,9 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 		persistent = errors.Is(err, wire.ErrPersistent)
 	}
 	if persistent {
-		fresh, _, err = m.add(ctx, queue, "", tasks)
+		var added wire.Added
+		added, err = m.wire.Hold(queue).Add(ctx, "", tasks)
+		fresh = added.Note
 		m.setPersistent(l, !errors.Is(err, wire.ErrPlain))
 		if errors.Is(err, wire.ErrPlain) { // not any more: it was empty for a day
 			return m.push(ctx, queue, tasks)

@@ -59,10 +59,10 @@ func (m *membership) plan(ctx context.Context, round *wire.Round, waiting int) e
 	for _, g := range share.Grants(parts, n) {
 		grants = append(grants, wire.Grant{Member: g.ID, Give: g.Give, Down: g.Down})
 	}
-	if len(grants) == 0 && !bucket.Full.Before(round.Full) {
+	if len(grants) == 0 && bucket.Full.UnixMicro() >= round.Full.UnixMicro() {
 		return nil // else the date lay too far ahead, as the server's clock was set back: it has to be cut down there too
 	}
-	return m.station.wire.Grant(ctx, bucket.Full, grants)
+	return m.station.hold.wire.Grant(ctx, bucket.Full, grants)
 }
 
 // giveUp ends as many holds as was granted: the youngest, which have the least behind them, but

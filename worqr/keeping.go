@@ -11,14 +11,17 @@ import (
 
 // keeping is a station's way with persistent tasks, over all its incarnations.
 type keeping struct {
-	cfg Hold
+	wire wire.Hold
+	cfg  Hold
 
 	mu      sync.Mutex
 	running map[string]chan struct{} // by fingerprint: a handler of this daemon runs, also one that should have ended
 	next    time.Time                // when the next handler may be started: see Hold.StartRate
 }
 
-func newKeeping(cfg Hold) *keeping { return &keeping{cfg: cfg, running: map[string]chan struct{}{}} }
+func newKeeping(calls wire.Hold, cfg Hold) *keeping {
+	return &keeping{wire: calls, cfg: cfg, running: map[string]chan struct{}{}}
+}
 
 // windDown is how long a hold waits for the handler of an earlier one of the same task.
 const windDown = time.Second

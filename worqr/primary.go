@@ -3,6 +3,8 @@ package worqr
 import (
 	"errors"
 	"time"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // primaryEvery is the time between two questions of who only listens.
@@ -21,7 +23,7 @@ func (m *Mesh) stay() {
 			continue
 		}
 		turn := m.at.turn.Load()
-		replica, err := m.wire.Replica(m.ctx)
+		replica, err := wire.Replica(m.ctx, m.cmd)
 		if err != nil {
 			continue // a user without INFO, or an outage, which ends the subscription too
 		}

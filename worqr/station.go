@@ -56,7 +56,8 @@ type slot struct{ failures int }
 func newStation(mesh *wire.Mesh, name string, q Queue) *station {
 	st := &station{name: name, wire: mesh.Queue(name), handler: q.Handler, limit: q.Limit, fast: q.fast(), opening: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
 	if q.Persistent {
-		st.hold, st.wire = newKeeping(q.Hold), mesh.Hold(name)
+		st.hold = newKeeping(mesh.Hold(name), q.Hold)
+		st.wire = st.hold.wire.Queue
 	}
 	return st
 }

@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"sync/atomic"
-	"time"
 )
 
 // Most is how many tasks, processes or marks one step of anything has at the most.
@@ -90,11 +89,14 @@ func (m *Mesh) Queue(name string) Queue {
 	return Queue{Name: name, mesh: m, key: m.keys.Queue(name)}
 }
 
+// Hold makes the calls of a queue of persistent tasks: those that all queues have, and its own.
+type Hold struct{ Queue }
+
 // Hold returns the calls of a queue that is served as one of persistent tasks.
-func (m *Mesh) Hold(name string) Queue {
+func (m *Mesh) Hold(name string) Hold {
 	q := m.Queue(name)
 	q.hold = true
-	return q
+	return Hold{q}
 }
 
 // eval runs a script. repeated: see Evaluator.
@@ -111,23 +113,10 @@ func (q Queue) ask(ctx context.Context, s *Script, args ...any) (any, error) {
 	return reply, err
 }
 
-// Eval is for calls that have no method yet.
-func (q Queue) Eval(ctx context.Context, s *Script, args ...any) (reply any, repeated bool, err error) {
-	return q.eval(ctx, s, args...)
-}
-
 // stored is a task as it is sent: nil would be no bytes of another kind.
 func stored(task []byte) []byte {
 	if task == nil {
 		return []byte{}
 	}
 	return task
-}
-
-// micros is a date of the server's clock, 0: none.
-func micros(n int64) time.Time {
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.UnixMicro(n)
 }

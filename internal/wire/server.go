@@ -42,24 +42,19 @@ func decodeDatabase(reply any) (number int) {
 	return number
 }
 
-// Memory is what the server does when its memory is full.
-type Memory struct{ Limit, Policy string }
-
-// Memory asks for the limit of the server's memory.
-func (m *Mesh) Memory(ctx context.Context) (Memory, error) {
-	info, err := m.info(ctx, "memory")
-	return Memory{InfoField(info, "maxmemory"), InfoField(info, "maxmemory_policy")}, err
+// Memory asks for the limit of the server's memory, and what it evicts when that is reached. Where
+// it does not say so both are "".
+func Memory(ctx context.Context, send Sender) (limit, policy string, err error) {
+	reply, err := send.Read(ctx, "INFO", "memory")
+	info, err := decoded(reply, err, decodeInfo)
+	return infoField(info, "maxmemory"), infoField(info, "maxmemory_policy"), err
 }
 
 // Replica asks whether the server is a replica.
-func (m *Mesh) Replica(ctx context.Context) (bool, error) {
-	info, err := m.info(ctx, "replication")
-	return InfoField(info, "role") == "slave", err
-}
-
-func (m *Mesh) info(ctx context.Context, section string) (string, error) {
-	reply, err := m.send.Read(ctx, "INFO", section)
-	return decoded(reply, err, decodeInfo)
+func Replica(ctx context.Context, send Sender) (bool, error) {
+	reply, err := send.Read(ctx, "INFO", "replication")
+	info, err := decoded(reply, err, decodeInfo)
+	return infoField(info, "role") == "slave", err
 }
 
 func decodeInfo(reply any) (string, error) { return decodeText("INFO", reply) }
@@ -67,11 +62,11 @@ func decodeInfo(reply any) (string, error) { return decodeText("INFO", reply) }
 // RunID returns which run of which server it was that answered INFO server, "": it does not say.
 func RunID(reply any) string {
 	info, _ := textIn(reply)
-	return InfoField(info, "run_id")
+	return infoField(info, "run_id")
 }
 
-// InfoField returns one field of what INFO says, or "".
-func InfoField(info, field string) string {
+// infoField returns one field of what INFO says, or "".
+func infoField(info, field string) string {
 	for line := range strings.Lines(info) {
 		if value, ok := strings.CutPrefix(line, field+":"); ok {
 			return strings.TrimSpace(value)
