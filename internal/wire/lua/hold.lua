@@ -236,7 +236,7 @@ local function fence(m)
   redis.call('HLEN', q .. ':fates')
   redis.call('GET', q .. ':token')
   local held = redis.call('ZCARD', q .. ':processes:' .. m)
-  if redis.call('HEXISTS', q .. ':workers', m) == 0 then return false, hold end
+  if not member(m) then return false, hold end
   redis.call('HDEL', shares, m)
   redis.call('SREM', q .. ':idle', m)
   redis.call('SREM', q .. ':fast', m)

@@ -13,6 +13,11 @@ local q, root, queue = KEYS[1], ARGV[1], ARGV[2]
 
 local DAY, TWO_DAYS = 86400000, '172800000' -- milliseconds
 
+-- What a script returns that is for members only, and is asked by one that was taken out.
+local FENCED = {err = 'FENCED this membership is no longer in the queue'}
+
+local function member(m) return redis.call('HEXISTS', q .. ':workers', m) == 1 end
+
 -- num writes a whole number. %d is three times as fast as %.0f, and on a 32-bit server has 31 bits.
 local format, fmod = string.format, math.fmod
 local function num(x)
@@ -68,6 +73,16 @@ end
 local function newest()
   if redis.call('EXISTS', q .. ':cancels') == 0 then return 0 end
   return tonumber(redis.call('ZREVRANGE', q .. ':cancels', 0, 0, 'WITHSCORES')[2] or '0')
+end
+
+-- withMarks appends the cancel marks above one, the oldest first, 500 at the most.
+local function withMarks(out, above)
+  local marks = redis.call('ZRANGEBYSCORE', q .. ':cancels', '(' .. above, '+inf', 'WITHSCORES', 'LIMIT', 0, 500)
+  for i = 1, #marks, 2 do
+    out[#out + 1] = marks[i]
+    out[#out + 1] = num(tonumber(marks[i + 1]))
+  end
+  return out
 end
 
 -- cancelled tells whether a task that was taken under this token was cancelled, or its queue deleted, since.

@@ -8,9 +8,7 @@
 -- Cost     O(processes + bytes)
 -- Twice    keeps the same.
 local m, out = ARGV[3], {}
-if redis.call('HEXISTS', q .. ':workers', m) == 0 then
-  return {err = 'FENCED this membership is no longer in the queue'}
-end
+if not member(m) then return FENCED end
 persistent()
 redis.call('ZCARD', q .. ':processes:' .. m)
 for i = 4, #ARGV, 4 do

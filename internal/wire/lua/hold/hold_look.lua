@@ -10,9 +10,7 @@
 -- Cost     O(log marks + marks answered + members)
 -- Twice    looks twice; a claim of a late copy delays the next round by as long as it lasts.
 local m = ARGV[3]
-if redis.call('HEXISTS', q .. ':workers', m) == 0 then
-  return {err = 'FENCED this membership is no longer in the queue'}
-end
+if not member(m) then return FENCED end
 persistent()
 local mark, held = newest(), redis.call('ZCARD', q .. ':processes:' .. m)
 redis.call('ZREM', delayed, '') -- lets the next write pass on a full Redis
@@ -40,9 +38,4 @@ rouse()
 local out = {
   num(held), num(redis.call('LLEN', tasks)), num(mark), round,
 }
-local marks = redis.call('ZRANGEBYSCORE', q .. ':cancels', '(' .. ARGV[4], '+inf', 'WITHSCORES', 'LIMIT', 0, 500)
-for i = 1, #marks, 2 do
-  out[#out + 1] = marks[i]
-  out[#out + 1] = num(tonumber(marks[i + 1]))
-end
-return out
+return withMarks(out, ARGV[4])

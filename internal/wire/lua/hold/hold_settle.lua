@@ -9,9 +9,7 @@
 -- Cost     O(processes named + members)
 -- Twice    the second answers gone.
 local m = ARGV[3]
-if redis.call('HEXISTS', q .. ':workers', m) == 0 then
-  return {err = 'FENCED this membership is no longer in the queue'}
-end
+if not member(m) then return FENCED end
 if named(ARGV[4]) > 500 then return {err = 'INVALID settle: 500 at once'} end
 local mine, out, moved = q .. ':processes:' .. m, {}, false
 redis.call('ZCARD', mine)

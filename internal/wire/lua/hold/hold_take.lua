@@ -15,7 +15,7 @@
 local m, first, count = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 if not (first >= 1 and count >= 1 and count <= 500) then return {err = 'INVALID take: 1 to 500 at once'} end
 local stored = redis.call('HGET', q .. ':workers', m)
-if not stored then return {err = 'FENCED this membership is no longer in the queue'} end
+if not stored then return FENCED end
 stored = tonumber(stored)
 local prefix, mine, last = q .. ':process:' .. m .. '.', q .. ':processes:' .. m, first + count - 1
 redis.call('ZCARD', mine)

@@ -8,9 +8,7 @@
 -- Cost     O(members)
 -- Twice    offers once.
 local m, number, token = ARGV[3], ARGV[4], tonumber(ARGV[5])
-if redis.call('HEXISTS', q .. ':workers', m) == 0 then
-  return {err = 'FENCED this membership is no longer in the queue'}
-end
+if not member(m) then return FENCED end
 persistent()
 local task = redis.pcall('LINDEX', q .. ':process:' .. m .. '.' .. number, 0)
 if type(task) ~= 'string' or tonumber(redis.call('ZSCORE', q .. ':processes:' .. m, number) or '-1') ~= token then

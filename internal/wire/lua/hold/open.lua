@@ -17,7 +17,7 @@ local m = ARGV[3]
 if redis.call('SISMEMBER', q .. ':returning', m) == 1 then
   return {err = 'FENCED this membership was reclaimed'}
 end
-if redis.call('HEXISTS', q .. ':workers', m) == 0
+if not member(m)
   and tonumber(redis.call('GET', q .. ':closed') or '0') > tonumber(ARGV[4]) then
   return {err = 'STALE a membership was closed meanwhile'}
 end

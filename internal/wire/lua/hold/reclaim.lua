@@ -15,7 +15,7 @@ local m = ARGV[3]
 local latest = tonumber(redis.call('GET', q .. ':token') or '0') -- before one is drawn here
 newest()
 checkReturning()
-local member, hold = fence(m)
+local was, hold = fence(m)
 local why, from = ARGV[5] or 'drain', NEVER
 if hold and why == 'death' and ARGV[6] then from = blamed(ARGV[6], latest) end
 if why == 'lapse' then why = 'death' end
@@ -43,4 +43,4 @@ else
   wake(still == 0 and math.min(redis.call('LLEN', q .. ':tasks'), 500) or back)
 end
 settleMarks()
-return {num(back), num(dropped), num(still), member and '1' or '0'}
+return {num(back), num(dropped), num(still), was and '1' or '0'}

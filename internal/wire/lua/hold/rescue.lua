@@ -11,7 +11,7 @@
 -- Cost     O(1)
 -- Twice    GONE.
 local m = ARGV[3]
-if redis.call('HEXISTS', q .. ':workers', m) == 0 then return 'GONE' end
+if not member(m) then return 'GONE' end
 if redis.call('SISMEMBER', q .. ':fast', m) == 0 then return 'STRICT' end
 local seen = redis.pcall('PUBSUB', 'NUMSUB', root .. ':here:' .. string.match(m, '^(.*)%.'))
 local left = redis.call('PTTL', ARGV[4])

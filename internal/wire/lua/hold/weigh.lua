@@ -7,9 +7,7 @@
 -- Cost     O(members)
 -- Twice    is the same.
 local m = ARGV[3]
-if redis.call('HEXISTS', q .. ':workers', m) == 0 then
-  return {err = 'FENCED this membership is no longer in the queue'}
-end
+if not member(m) then return FENCED end
 persistent()
 local held = redis.call('ZCARD', q .. ':processes:' .. m)
 local share = redis.call('HGET', shares, m)

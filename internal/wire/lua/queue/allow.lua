@@ -7,9 +7,7 @@
 -- Cost     O(1)
 -- Twice    is the same.
 local m = ARGV[3]
-if redis.call('HEXISTS', q .. ':workers', m) == 0 then
-  return {err = 'FENCED this membership is no longer in the queue'}
-end
+if not member(m) then return FENCED end
 redis.call('SREM', q .. ':fast', '') -- lets the next write pass on a full Redis
 redis.call('SADD', q .. ':fast', m)
 return 'OK'

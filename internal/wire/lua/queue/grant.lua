@@ -9,7 +9,7 @@ redis.call('HLEN', q .. ':workers')
 redis.call('HSET', q .. ':policy', 'full', ARGV[3])
 for i = 4, #ARGV, 3 do
   local m = ARGV[i]
-  if redis.call('HEXISTS', q .. ':workers', m) == 1 then
+  if member(m) then
     redis.call('PUBLISH', root .. ':wake:' .. string.match(m, '^(.*)%.'),
       'give ' .. ARGV[i + 1] .. ' ' .. ARGV[i + 2] .. ' ' .. queue)
   end

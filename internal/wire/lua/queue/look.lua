@@ -7,15 +7,8 @@
 -- Errors   FENCED  M is no member
 -- Cost     O(log marks + marks answered)
 local m = ARGV[3]
-if redis.call('HEXISTS', q .. ':workers', m) == 0 then
-  return {err = 'FENCED this membership is no longer in the queue'}
-end
+if not member(m) then return FENCED end
 local out = {
   num(redis.call('ZCARD', q .. ':processes:' .. m)), num(redis.call('LLEN', q .. ':tasks')), num(newest()),
 }
-local marks = redis.call('ZRANGEBYSCORE', q .. ':cancels', '(' .. ARGV[4], '+inf', 'WITHSCORES', 'LIMIT', 0, 500)
-for i = 1, #marks, 2 do
-  out[#out + 1] = marks[i]
-  out[#out + 1] = num(tonumber(marks[i + 1]))
-end
-return out
+return withMarks(out, ARGV[4])

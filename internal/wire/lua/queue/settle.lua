@@ -11,9 +11,7 @@
 --          INVALID  more than 500 processes: nothing was done
 -- Cost     O(processes named)
 -- Twice    the second answers gone.
-if redis.call('HEXISTS', q .. ':workers', ARGV[3]) == 0 then
-  return {err = 'FENCED this membership is no longer in the queue'}
-end
+if not member(ARGV[3]) then return FENCED end
 if named(ARGV[4]) > 500 then return {err = 'INVALID settle: 500 at once'} end
 redis.call('ZCARD', q .. ':processes:' .. ARGV[3])
 redis.call('LLEN', q .. ':tasks')

@@ -20,7 +20,7 @@ if not (first >= 1 and count >= 1 and count <= 500) or ARGV[7] and named(ARGV[7]
   return {err = 'INVALID take: 1 to 500 at once'}
 end
 local stored = redis.call('HGET', q .. ':workers', m)
-if not stored then return {err = 'FENCED this membership is no longer in the queue'} end
+if not stored then return FENCED end
 stored = tonumber(stored)
 local prefix, mine, last = q .. ':process:' .. m .. '.', q .. ':processes:' .. m, first + count - 1
 local mark = newest()
