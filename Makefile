@@ -50,8 +50,8 @@ bench-compare: ## the Go benchmarks of this tree against those of another revisi
 	@scripts/redis
 	@BASE="$(or $(BASE),HEAD)" scripts/bench-compare
 
-scripts: ## docs/scripts.json anew, after a change of worqr/lua
-	$(GO) test ./worqr -run 'TestTheScriptsFileIsCurrent$$' -count=1 -write-scripts
+scripts: ## docs/scripts.json anew, after a change of internal/wire/lua
+	$(GO) test ./internal/wire -run 'TestTheScriptsFileIsCurrent$$' -count=1 -write-scripts
 
 lint: ## gofmt, vet, staticcheck, and that go.mod is tidy
 	@files=$$(gofmt -l . | grep -v '^\.cache/' || true); if [ -n "$$files" ]; then echo "not formatted:" $$files; exit 1; fi

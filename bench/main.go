@@ -32,7 +32,7 @@ func main() {
 	s := settings{quick: os.Getenv("QUICK") != "" && os.Getenv("QUICK") != "0"}
 	flag.StringVar(&s.root, "root", ".", "the folder of this program")
 	flag.StringVar(&s.out, "out", "", "where the report goes (default ../docs/benchmarks; with QUICK nowhere)")
-	flag.StringVar(&s.scripts, "scripts", "", "the Lua scripts of the ceiling (default ../worqr/lua)")
+	flag.StringVar(&s.scripts, "scripts", "", "the file with the scripts of the ceiling (default ../docs/scripts.json)")
 	flag.StringVar(&s.only, "peers", "", "only these folders of peers/, with commas")
 	flag.StringVar(&s.figures, "figures", "", "only these figures, with commas")
 	flag.BoolVar(&s.buildOnly, "build", false, "only build the programs")
@@ -66,7 +66,7 @@ func benchmark(ctx context.Context, s settings) error {
 	defer redis.stop(syscall.SIGTERM)
 	scripts := s.scripts
 	if scripts == "" {
-		scripts = filepath.Join(s.root, "..", "worqr", "lua")
+		scripts = filepath.Join(s.root, "..", "docs", "scripts.json")
 	}
 	f := &field{root: s.root, scripts: scripts, redis: redis}
 	made = f.withPostgres(ctx, made, book)

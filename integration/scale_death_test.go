@@ -150,7 +150,7 @@ func (f *field) slowest(t testing.TB) (took time.Duration, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := scripts(t)
+	names := scripts()
 	for _, l := range list {
 		if l.ExecutionTime > took {
 			took, name = l.ExecutionTime, l.Args[0]

@@ -114,7 +114,7 @@ func (f *field) resting(t testing.TB, workers, queues, inHand int) *resting {
 		queues: named(fmt.Sprintf("of-%d-%d-", queues, inHand), queues), proxy: redistest.NewProxy(t, f.server.URL()),
 		byName: map[string]int{},
 	}
-	names := scripts(t)
+	names := scripts()
 	r.proxy.Intercept(func(c redistest.Command) redistest.Action {
 		name := c.Name()
 		if len(c.Args) > 1 && names[string(c.Args[1])] != "" {

@@ -3,7 +3,6 @@ package integration
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 	"github.com/google/uuid"
 
+	"github.com/worqr/worqr-go/internal/wire"
 	"github.com/worqr/worqr-go/worqr"
 )
 
@@ -169,16 +169,10 @@ func (f *field) serve(t testing.TB, url string, cfg worqr.WorkerConfig) {
 }
 
 // scripts returns the names of all operations, by their SHA-1 in EVALSHA.
-func scripts(t testing.TB) map[string]string {
-	t.Helper()
-	files, err := filepath.Glob("../worqr/lua/*.lua")
-	if err != nil {
-		t.Fatal(err)
-	}
+func scripts() map[string]string {
 	names := map[string]string{}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".lua")
-		names[lua(t, name).sha] = name
+	for _, s := range wire.Scripts() {
+		names[s.SHA] = s.Name
 	}
 	return names
 }

@@ -1,53 +1,25 @@
 package integration
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/worqr/worqr-go/internal/redistest"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // operation is a script as the mesh sends it. With it a test finds the script among the commands on
 // their way, and simulates a client that is late or dead already.
 type operation struct{ source, sha string }
 
-// ofMesh are the operations in the slot of the mesh. The others work on one queue, behind the
-// prelude.
-var ofMesh = []string{
-	"join", "beat", "serve", "unserve", "note", "forget", "leave", "fail", "sweep", "roster", "served", "check", "appear", "watch",
-}
-
 // lua returns an operation.
 func lua(t testing.TB, name string) operation {
 	t.Helper()
-	files := []string{"lib", name}
-	if slices.Contains(ofMesh, name) {
-		files = files[1:]
-	}
-	if head, err := os.ReadFile("../worqr/lua/" + name + ".lua"); err == nil && strings.Contains(string(head), "\n-- Needs hold.lua.\n") {
-		files = []string{"lib", "hold", name}
-	}
-	var text strings.Builder
-	for _, f := range files {
-		source, err := os.ReadFile("../worqr/lua/" + f + ".lua")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for line := range strings.Lines(string(source)) {
-			if s := strings.TrimSpace(line); s != "" && !strings.HasPrefix(s, "--") {
-				text.WriteString(s + "\n")
-			}
-		}
-	}
-	sum := sha1.Sum([]byte(text.String()))
-	return operation{text.String(), hex.EncodeToString(sum[:])}
+	s := wire.Named(name)
+	return operation{s.Source, s.SHA}
 }
 
 // is reports whether the command runs this operation.

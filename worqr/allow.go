@@ -76,7 +76,7 @@ func (l *life) allow(ctx context.Context, m *membership) error {
 		}
 		return nil // attending is told when it stands again
 	}
-	_, err := l.w.mesh.queue(ctx, allowScript, m.station.name, m.id)
+	err := m.station.wire.Allow(ctx, m.id)
 	if errors.Is(err, ErrFenced) {
 		m.fenced()
 	}

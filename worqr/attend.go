@@ -7,9 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/worqr/worqr-go/internal/presence"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Who only has one-shot tasks that are taken over Fast does not stop by the presence connection, so
@@ -80,24 +79,25 @@ func (l *life) attend(ctx context.Context, ping time.Duration) error {
 }
 
 func (l *life) presenceChannel() string {
-	return l.w.mesh.keys.channels(int(l.w.mesh.database.Load())) + ":here:" + l.id
+	return l.w.mesh.wire.PresenceChannel(l.id)
 }
 
 // appear makes a new presence subscription count: a beat ends every suspicion from before, then the
 // worker is among those that are watched, and what peers took over meanwhile is known.
 func (l *life) appear(ctx context.Context) error {
-	if _, err := l.w.mesh.mesh(ctx, beatScript, l.id, l.w.cfg.Lapse.Milliseconds(), 0); err != nil {
+	mesh := l.w.mesh
+	if _, err := mesh.wire.Beat(ctx, mesh.cmd, wire.Beat{Worker: l.id, Lapse: l.w.cfg.Lapse}); err != nil {
 		return err
 	}
-	seen, err := redis.Int(l.w.mesh.mesh(ctx, appearScript, l.id))
-	if err == nil && seen == 0 {
+	seen, err := mesh.wire.Appear(ctx, l.id)
+	if err == nil && !seen {
 		err = presence.ErrUnseen
 	}
 	if err != nil {
 		return err
 	}
 	for _, m := range l.heeding() {
-		if _, err := l.w.mesh.queue(ctx, m.script(lookScript, holdLookScript), m.station.name, m.id, 0, 0); errors.Is(err, ErrFenced) {
+		if _, err := m.station.wire.Look(ctx, wire.Look{Member: m.id}); errors.Is(err, ErrFenced) {
 			m.fenced()
 		} else if err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/worqr/worqr-go/internal/redistest"
-	"github.com/worqr/worqr-go/worqr"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // bare is a queue with one membership, W.1, that only scripts touch: no worker stands behind it.
@@ -45,7 +45,7 @@ func (b *bare) do(command string, args ...any) any {
 // run runs a script of the queue.
 func (b *bare) run(script string, args ...any) any {
 	b.Helper()
-	words := append([]any{worqr.ScriptSource(script), 1, queuePrefix(b.ns, "q"), b.ns + "@0", "q"}, args...)
+	words := append([]any{wire.Named(script).Source, 1, queuePrefix(b.ns, "q"), b.ns + "@0", "q"}, args...)
 	reply, err := b.c.Do("EVAL", words...)
 	if err != nil {
 		b.Fatalf("%s %v: %v", script, args, err)

@@ -2,12 +2,12 @@ package worqr
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
-	"github.com/gomodule/redigo/redis"
 	"github.com/google/uuid"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Check asks the server whether this mesh can rely on it: that it answers, that it does not evict
@@ -20,63 +20,40 @@ func (m *Mesh) Check(ctx context.Context) error {
 	if err := m.checkEviction(ctx); err != nil {
 		return failed(err, "check")
 	}
-	db, err := m.db(ctx)
+	wrong, err := m.wire.Check(ctx, "check-"+uuid.NewString())
 	if err != nil {
 		return failed(err, "check")
 	}
-	scratch := "check-" + uuid.NewString()
-	for i, key := range []string{m.keys.mesh() + ":" + scratch, m.keys.queue(scratch)} {
-		command, text := "EVAL", checkScript.source // by its text, then by its name: the rights to both are needed
-		if i > 0 {
-			command, text = "EVALSHA", checkScript.sha
-		}
-		reply, err := m.read(ctx, command, text, 1, key, m.keys.channels(db)+":check")
-		wrong, err := redis.String(reply, err)
-		if err != nil {
-			return failed(err, "check")
-		}
-		if wrong != "" {
-			if err := m.misled(wrong); err != nil {
-				return failed(err, "check")
-			}
-			return failed(fmt.Errorf("%w: the server refuses a command that is needed: %s; Redis 6.2 or later and the rights of +@all on ~%s:* ~%s* resetchannels &%s@* are enough", ErrConfig, wrong, m.keys.ns, m.keys.mesh(), m.keys.ns), "check")
-		}
+	if wrong == "" {
+		return nil
 	}
-	return nil
+	if err := m.misled(wrong); err != nil {
+		return failed(err, "check")
+	}
+	return failed(fmt.Errorf("%w: the server refuses a command that is needed: %s; Redis 6.2 or later and the rights of +@all on %s are enough", ErrConfig, wrong, m.keys.Rights()), "check")
 }
 
 // misled returns the error of a server that refuses whoever writes: it is no matter of rights.
 // wrong is what check.lua found.
 func (m *Mesh) misled(wrong string) error {
 	_, text, _ := strings.Cut(wrong, ": ")
-	if err := redis.Error(text); misled(err) {
+	if err := wire.Refusal(text); wire.Misled(err) {
 		m.at.wrong(m.at.turn.Load(), err) // in an answer the connection does not see it
-		return classify(err)
+		return err
 	}
 	return nil
 }
 
 func (m *Mesh) checkEviction(ctx context.Context) error {
-	info, err := redis.String(m.read(ctx, "INFO", "memory"))
-	if refused := redis.Error(""); errors.As(err, &refused) && !mayPass(refused) {
+	limit, policy, err := wire.Memory(ctx, m.cmd)
+	if wire.Lasts(err) {
 		return nil // a server or a user without INFO: not known
 	}
 	if err != nil {
 		return err
 	}
-	limit, policy := infoField(info, "maxmemory"), infoField(info, "maxmemory_policy")
 	if limit == "" || limit == "0" || policy == "noeviction" || m.cfg.AllowEviction {
 		return nil
 	}
 	return fmt.Errorf("%w: the server has maxmemory %s and maxmemory-policy %s, so it can evict heartbeats and tasks; set noeviction, or accept the loss with AllowEviction", ErrConfig, limit, policy)
-}
-
-// infoField answers one field of what INFO says, or "".
-func infoField(info, field string) string {
-	for line := range strings.Lines(info) {
-		if value, ok := strings.CutPrefix(line, field+":"); ok {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }

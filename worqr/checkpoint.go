@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // MaxCheckpoint is how many bytes a checkpoint may have.
@@ -83,13 +83,13 @@ func (m *membership) keepCheckpoints(ctx context.Context, only []*Process) error
 	m.mu.Unlock()
 	for len(notes) > 0 {
 		n, bytes := 0, 0
-		args := []any{m.id}
+		var list []wire.Checkpoint
 		for n < len(notes) && n < chunkTasks/4 && (n == 0 || bytes+len(notes[n].data) <= checkpointBytes) {
-			args = append(args, notes[n].p.number, notes[n].p.token, notes[n].mark, notes[n].data)
+			list = append(list, wire.Checkpoint{Number: notes[n].p.number, Token: notes[n].p.token, Before: notes[n].mark, Data: notes[n].data})
 			bytes += len(notes[n].data)
 			n++
 		}
-		if _, err := redis.String(m.life.w.mesh.queue(ctx, checkpointScript, m.station.name, args...)); err != nil {
+		if _, err := m.station.hold.wire.Keep(ctx, m.id, list); err != nil {
 			if errors.Is(err, ErrFenced) {
 				m.fenced()
 				return nil

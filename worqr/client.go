@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/gomodule/redigo/redis"
 	"github.com/rs/zerolog"
@@ -16,10 +14,8 @@ import (
 	"github.com/worqr/worqr-go/events"
 	"github.com/worqr/worqr-go/internal/pipeline"
 	"github.com/worqr/worqr-go/internal/subscribe"
+	"github.com/worqr/worqr-go/internal/wire"
 )
-
-// protocol is the version of keys and scripts. A mesh refuses a worker that speaks another one.
-const protocol = "1"
 
 const (
 	chunkTasks = 500     // tasks in one enqueue, and processes in one step of anything
@@ -54,10 +50,10 @@ type Config struct {
 // goroutine.
 type Mesh struct {
 	cfg      Config
-	keys     keyspace
-	cmd      commander
+	keys     wire.Keyspace
+	wire     *wire.Mesh
+	cmd      commander // what wire sends by
 	at       *whereabouts
-	database atomic.Int64 // -1: not known yet
 	listener *subscribe.Listener
 
 	ctx    context.Context // ends at Close
@@ -85,7 +81,7 @@ func Open(ctx context.Context, url string, cfg Config) (*Mesh, error) {
 	if err != nil {
 		return nil, failed(err, "open")
 	}
-	m.database.Store(int64(db))
+	m.wire.Use(db)
 	if err := m.patiently(ctx, m.Check); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
@@ -136,7 +132,7 @@ func newMesh(dial func(context.Context) (redis.Conn, error), cfg Config) (*Mesh,
 	if cfg.Subscribe == nil {
 		cfg.Subscribe = dial
 	}
-	keys, err := newKeyspace(cfg.Namespace)
+	keys, err := wire.NewKeyspace(cfg.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -145,17 +141,18 @@ func newMesh(dial func(context.Context) (redis.Conn, error), cfg Config) (*Mesh,
 		lanes: map[string]*lane{}, workers: map[*Worker]bool{}, shut: make(chan struct{}),
 	}
 	m.cmd.pipe = pipeline.New(pipeline.Config{Dial: m.at.dial, Timeout: ioTimeout, Wrong: func(err error) bool {
-		if !misled(err) {
+		if !wire.Misled(err) {
 			return false
 		}
 		m.at.wrong(m.at.turn.Load(), err)
 		return true
 	}})
 	m.at.turned = m.cmd.pipe.Renew
-	m.database.Store(-1)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.cmd.open = m.ctx
+	m.wire = wire.New(keys, m.cmd)
 	m.listener, err = subscribe.New(subscribe.Config{
-		Dial: m.at.follow(cfg.Subscribe, func() { m.listener.Renew() }).dial, Namespace: cfg.Namespace, Database: m.db, Logger: cfg.Logger,
+		Dial: m.at.follow(cfg.Subscribe, func() { m.listener.Renew() }).dial, Namespace: cfg.Namespace, Database: m.wire.Database, Logger: cfg.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
@@ -225,67 +222,10 @@ func (m *Mesh) listen() *subscribe.Listener {
 	return m.listener
 }
 
-// db finds the number of the database, which the names of channels carry. Where the server does not
-// tell it is 0.
-func (m *Mesh) db(ctx context.Context) (int, error) {
-	if m.ctx.Err() != nil {
-		return 0, ErrClosed
-	}
-	if n := m.database.Load(); n >= 0 {
-		return int(n), nil
-	}
-	info, err := redis.String(m.read(ctx, "CLIENT", "INFO"))
-	var refusal redis.Error
-	if err != nil && (!errors.As(err, &refusal) || mayPass(refusal)) {
-		return 0, err
-	}
-	n := 0
-	for field := range strings.FieldsSeq(info) {
-		if value, ok := strings.CutPrefix(field, "db="); ok {
-			_, _ = fmt.Sscan(value, &n) // stays 0 when it is no number
-		}
-	}
-	m.database.Store(int64(n))
-	return n, nil
-}
-
-// mesh runs a script in the slot of the mesh.
-func (m *Mesh) mesh(ctx context.Context, s *script, args ...any) (any, error) {
-	db, err := m.db(ctx)
-	if err != nil {
-		return nil, err
-	}
-	reply, _, err := m.cmd.eval(ctx, s, s.command(m.keys.mesh(), args, m.keys.channels(db)))
-	return reply, err
-}
-
-// queue runs a script in the slot of a queue.
-func (m *Mesh) queue(ctx context.Context, s *script, queue string, args ...any) (any, error) {
-	reply, _, err := m.queueTold(ctx, s, queue, args...)
-	return reply, err
-}
-
-// queueTold is queue, and tells whether a copy before the one that was answered may have run.
-func (m *Mesh) queueTold(ctx context.Context, s *script, queue string, args ...any) (reply any, repeated bool, err error) {
-	db, err := m.db(ctx)
-	if err != nil {
-		return nil, false, err
-	}
-	return m.cmd.eval(ctx, s, s.command(m.keys.queue(queue), args, m.keys.channels(db), queue))
-}
-
-// read sends one command that changes nothing.
-func (m *Mesh) read(ctx context.Context, command string, args ...any) (any, error) {
-	if m.ctx.Err() != nil {
-		return nil, ErrClosed
-	}
-	return m.cmd.read(ctx, command, args...)
-}
-
 // usable refuses a queue's name, or a mesh that was closed.
 func (m *Mesh) usable(queue string) error {
 	if m.ctx.Err() != nil {
 		return ErrClosed
 	}
-	return checkQueue(queue)
+	return wire.CheckQueue(queue)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/worqr/worqr-go/heartbeat"
 	"github.com/worqr/worqr-go/internal/share"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Queue says how a worker serves a queue.
@@ -95,7 +96,7 @@ func (c WorkerConfig) withDefaults() (WorkerConfig, error) {
 	}
 	queues := map[string]Queue{}
 	for name, q := range c.Queues {
-		if err := checkQueue(name); err != nil {
+		if err := wire.CheckQueue(name); err != nil {
 			return refuse("Queues: %w", err)
 		}
 		if q.Handler == nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Handler works on one process at a time; a queue's limit says how many at once. ctx is the
@@ -147,14 +149,14 @@ func (m *membership) takeFor(ctx context.Context, count int, again bool) ([]*Pro
 	// Idle only when a wake-up would arrive. The flag is up before that is asked, so who makes it
 	// ready sees it.
 	m.unnoted.Store(true)
-	park := parkNever
+	park := wire.ParkNever
 	if m.life.w.mesh.listener.Ready() {
-		if park = parkDry; again {
-			park = parkNothing
+		if park = wire.ParkDry; again {
+			park = wire.ParkNothing
 		}
 	}
 	processes, err := m.take(ctx, count, park, m.settlesAlong())
-	m.unnoted.CompareAndSwap(true, park == parkNever)
+	m.unnoted.CompareAndSwap(true, park == wire.ParkNever)
 	if err == nil && ctx.Err() != nil {
 		m.giveBack(processes) // a stop came meanwhile, and what drains may last: idle peers take them now
 		return nil, behind{}, ErrStopping
@@ -168,7 +170,7 @@ func (m *membership) takeFor(ctx context.Context, count int, again bool) ([]*Pro
 
 // passOn wakes another worker in place of this one.
 func (m *membership) passOn(ctx context.Context) {
-	if _, err := m.life.w.mesh.queue(ctx, wakeScript, m.station.name); err != nil && ctx.Err() == nil {
+	if err := m.station.wire.Wake(ctx); err != nil && ctx.Err() == nil {
 		m.life.w.hooks.error(failed(err, "pass on a wake-up of queue %q", m.station.name))
 	}
 }

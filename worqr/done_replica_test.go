@@ -7,7 +7,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/worqr/worqr-go/worqr"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Whoever listens at a replica hears of every process that is finished: the server that runs the
@@ -24,7 +24,7 @@ func TestDoneIsHeardAtAReplica(t *testing.T) {
 	}
 	eval := func(script string, args ...any) any {
 		t.Helper()
-		words := redis.Args{worqr.ScriptSource(script), 1, "ns:{q}", "ns@0", "q"}.Add(args...)
+		words := redis.Args{wire.Named(script).Source, 1, "ns:{q}", "ns@0", "q"}.Add(args...)
 		reply, err := c.Do("EVAL", words...)
 		if err != nil {
 			t.Fatalf("%s: %v", script, err)

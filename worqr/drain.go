@@ -57,7 +57,7 @@ func (w *Worker) Drain(ctx context.Context) error {
 
 // drainOnly has nothing more fall to this membership and ends what it holds.
 func (m *membership) drainOnly(ctx context.Context) error {
-	if _, err := m.life.w.mesh.queue(ctx, weighScript, m.station.name, m.id, 0); err != nil {
+	if err := m.station.hold.wire.Weigh(ctx, m.id, 0); err != nil {
 		return failed(err, "weigh queue %q", m.station.name)
 	}
 	m.endHolds(ctx)
@@ -78,7 +78,7 @@ func (m *membership) drainOnly(ctx context.Context) error {
 func (m *membership) drainHolds(ctx context.Context, lastCall ending) {
 	if ctx.Err() == nil {
 		// Nothing that comes free here falls to this membership again.
-		_, _ = m.life.w.mesh.queue(ctx, weighScript, m.station.name, m.id, 0)
+		_ = m.station.hold.wire.Weigh(ctx, m.id, 0)
 		m.endHolds(ctx)
 		if m.idle(ctx) {
 			return

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Enqueue appends tasks to a queue, in their order. A task is any bytes, none at all too, stored as
@@ -42,7 +44,7 @@ func (m *Mesh) Enqueue(ctx context.Context, queue string, tasks ...[]byte) error
 		done += n
 	}
 	if err != nil {
-		return failed(err, "enqueue to queue %q", clip(queue))
+		return failed(err, "enqueue to queue %q", wire.Clip(queue))
 	}
 	return nil
 }
@@ -94,7 +96,7 @@ func (m *Mesh) EnqueueSeq(ctx context.Context, queue string, tasks iter.Seq[[]by
 		err = &BatchError{Accepted: accepted, Err: err}
 	}
 	if err != nil {
-		return accepted, failed(err, "enqueue to queue %q", clip(queue))
+		return accepted, failed(err, "enqueue to queue %q", wire.Clip(queue))
 	}
 	return accepted, nil
 }
@@ -111,16 +113,18 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 	}
 	fresh, persistent := false, m.persistent(l)
 	if !persistent {
-		_, _, err = m.cmd.try(ctx, enqueueScript.once, func(bool) (_ any, sent bool, err error) {
+		_, _, err = m.cmd.try(ctx, true, func(bool) (_ any, sent bool, err error) {
 			fresh, sent, err = l.send(ctx, tasks)
 			return nil, sent, err
 		})
-		persistent = errors.Is(err, errPersistent)
+		persistent = errors.Is(err, wire.ErrPersistent)
 	}
 	if persistent {
-		fresh, _, err = m.add(ctx, queue, "", tasks)
-		m.setPersistent(l, !errors.Is(err, errPlain))
-		if errors.Is(err, errPlain) { // not any more: it was empty for a day
+		var added wire.Added
+		added, err = m.wire.Hold(queue).Add(ctx, "", tasks)
+		fresh = added.Note
+		m.setPersistent(l, !errors.Is(err, wire.ErrPlain))
+		if errors.Is(err, wire.ErrPlain) { // not any more: it was empty for a day
 			return m.push(ctx, queue, tasks)
 		}
 	}
@@ -137,25 +141,30 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 // lane finds the lane of a queue, or makes it. noted tells that this client has put the queue into
 // the list of queues.
 func (m *Mesh) lane(ctx context.Context, queue string) (l *lane, noted bool, err error) {
-	db, err := m.db(ctx)
+	m.mu.Lock()
+	if l = m.lanes[queue]; l != nil {
+		defer m.mu.Unlock()
+		return l, l.noted, nil
+	}
+	m.mu.Unlock()
+	head, err := m.wire.Queue(queue).Enqueue(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l = m.lanes[queue]
-	if l == nil {
+	if l = m.lanes[queue]; l == nil { // nobody was faster
 		if len(m.lanes) >= mostLanes {
 			clear(m.lanes) // one more lane of a queue, and noting it once more, does no harm
 		}
-		l = newLane(m.cmd, enqueueScript.command(m.keys.queue(queue), nil, m.keys.channels(db), queue))
+		l = newLane(m.cmd, head)
 		m.lanes[queue] = l
 	}
 	return l, l.noted, nil
 }
 
 func (m *Mesh) note(ctx context.Context, queue string, l *lane) error {
-	if _, err := m.mesh(ctx, noteScript, queue); err != nil {
+	if err := m.wire.Note(ctx, queue); err != nil {
 		return err
 	}
 	m.setNoted(l, true)

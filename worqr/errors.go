@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // The errors that callers decide by, with errors.Is. Every error of this package names the
@@ -19,7 +21,7 @@ var (
 	ErrNotWorking = errors.New("worqr: the worker does not serve the queue: call StartWork first")
 	// ErrFenced: this membership was taken out of the queue, by peers who found its worker dead or
 	// by hand. Its processes belong to others. The worker opens the queue again by itself.
-	ErrFenced = errors.New("worqr: fenced out of the queue")
+	ErrFenced = wire.ErrFenced
 	// ErrLapsed: the worker could not renew its heartbeat in time, so its processes may belong to
 	// others. The daemon joins again as a new worker by itself.
 	ErrLapsed = errors.New("worqr: the worker has lapsed")
@@ -36,50 +38,27 @@ var (
 	// good.
 	ErrDone = errors.New("worqr: the task is done")
 	// ErrSuperseded: a later Reconcile of the same queue has begun, so this one did no more.
-	ErrSuperseded = errors.New("worqr: superseded by a later call")
+	ErrSuperseded = wire.ErrSuperseded
 	// ErrSettled: the process was finished or stopped before.
 	ErrSettled = errors.New("worqr: the process is settled already")
 	// ErrUnknown: the command was sent and no answer came, so it may or may not have taken effect.
 	ErrUnknown = errors.New("worqr: outcome unknown: the command was sent and no answer came")
 	// ErrInvalid: an argument is refused; nothing was done.
-	ErrInvalid = errors.New("worqr: invalid argument")
+	ErrInvalid = wire.ErrInvalid
 	// ErrRedisFull: Redis is out of memory and evicts nothing; nothing was stored.
-	ErrRedisFull = errors.New("worqr: redis is full: raise maxmemory or drain the queues")
+	ErrRedisFull = wire.ErrRedisFull
 	// ErrWrongType: one of the mesh's keys holds a value of another type, written by something
 	// else; nothing was done.
-	ErrWrongType = errors.New("worqr: a key of the mesh holds a foreign value")
+	ErrWrongType = wire.ErrWrongType
 	// ErrClosed: the mesh or the worker was closed.
 	ErrClosed = errors.New("worqr: closed")
 	// ErrConfig: the configuration is refused, or contradicts the mesh or the server.
-	ErrConfig = errors.New("worqr: configuration")
+	ErrConfig = wire.ErrConfig
 
-	errPersistent = errors.New("the queue is one of persistent tasks")
-	errPlain      = errors.New("the queue is not one of persistent tasks")
-
-	errLost  = errors.New("the heartbeat is gone")
-	errStale = errors.New("a membership was closed meanwhile")
-	errHeld  = fmt.Errorf("%w: handlers of persistent tasks have not returned, and keep these tasks", ErrStopping)
-	errAlive = errors.New("the worker has a heartbeat")
+	errHeld = fmt.Errorf("%w: handlers of persistent tasks have not returned, and keep these tasks", ErrStopping)
 
 	errOvertaken = fmt.Errorf("%w: a StopWork of the queue came meanwhile", ErrStopping)
 )
-
-// words maps the first word of a failure that a script or Redis answers to a sentinel.
-var words = map[string]error{
-	"FENCED":    ErrFenced,
-	"LOST":      errLost,
-	"ALIVE":     errAlive,
-	"STALE":     errStale,
-	"INVALID":   ErrInvalid,
-	"FULL":      ErrRedisFull,
-	"OOM":       ErrRedisFull,
-	"CONFIG":    ErrConfig,
-	"WRONGTYPE": ErrWrongType,
-
-	"PERSISTENT": errPersistent,
-	"PLAIN":      errPlain,
-	"SUPERSEDED": ErrSuperseded,
-}
 
 // failed says which operation on what has failed. Sentinels lose their prefix inside, so it stands
 // once.

@@ -3,8 +3,6 @@ package worqr_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/worqr/worqr-go/events"
 	"github.com/worqr/worqr-go/internal/redistest"
+	"github.com/worqr/worqr-go/internal/wire"
 	"github.com/worqr/worqr-go/worqr"
 )
 
@@ -186,14 +185,13 @@ func (d *door) handle(_ context.Context, p *worqr.Process) error {
 
 // scriptOf names the script that a command runs, "" when it runs none.
 func scriptOf(c redistest.Command) string {
-	switch {
-	case len(c.Args) < 2:
+	if len(c.Args) < 2 || !c.Is("EVALSHA") && !c.Is("EVAL") {
 		return ""
-	case c.Is("EVALSHA"):
-		return worqr.ScriptName(string(c.Args[1]))
-	case c.Is("EVAL"):
-		sum := sha1.Sum(c.Args[1])
-		return worqr.ScriptName(hex.EncodeToString(sum[:]))
+	}
+	for _, s := range wire.Scripts() {
+		if text := string(c.Args[1]); text == s.SHA || text == s.Source {
+			return s.Name
+		}
 	}
 	return ""
 }

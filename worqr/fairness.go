@@ -8,9 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/worqr/worqr-go/internal/share"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // grant is what this worker was told last: to give up n holds, as long as it has more than down.
@@ -18,42 +17,33 @@ type grant struct{ n, down int }
 
 // claimRound is for how long a look claims the round of a persistent queue: one member in the mesh
 // plans at a time.
-func (m *membership) claimRound() int64 { return max(1, (m.life.w.cfg.Beat * 4 / 5).Milliseconds()) }
+func (m *membership) claimRound() time.Duration {
+	return max(time.Millisecond, m.life.w.cfg.Beat*4/5)
+}
 
 // planRound computes from a snapshot of a queue who has to give up how much, and tells them. What
 // falls to whom is not planned: hold_take.lua sees to that.
-func (m *membership) planRound(ctx context.Context, round []any, waiting int) {
-	var now, full int64
-	rows, err := redis.Scan(round, &now, &full)
-	var members []share.Member
-	var since []int64
-	for row := range slices.Chunk(rows, 5) {
-		var at int64
-		member := share.Member{}
-		if err == nil {
-			_, err = redis.Scan(row, &member.ID, &member.Weight, &member.Limit, &at, &member.Held)
-		}
-		sum := sha1.Sum([]byte(m.station.name + " " + member.ID))
-		member.Rank = binary.BigEndian.Uint64(sum[:])
-		members, since = append(members, member), append(since, at)
-	}
-	if err == nil {
-		err = m.plan(ctx, members, since, waiting, now, full)
-	}
-	if err != nil && ctx.Err() == nil && !m.ended() {
+func (m *membership) planRound(ctx context.Context, round *wire.Round, waiting int) {
+	if err := m.plan(ctx, round, waiting); err != nil && ctx.Err() == nil && !m.ended() {
 		m.life.w.hooks.error(failed(err, "share out queue %q", m.station.name))
 	}
 }
 
-func (m *membership) plan(ctx context.Context, members []share.Member, since []int64, waiting int, now, full int64) error {
+func (m *membership) plan(ctx context.Context, round *wire.Round, waiting int) error {
 	cfg := m.station.hold.cfg
 	settling, budget := share.Settling{Window: cfg.Settle}, share.Budget{Rate: max(cfg.MoveRate, 1.0/3600)}
-	slices.Sort(since)
-	var unrest share.Unrest
-	for _, at := range since {
-		unrest, _ = settling.Step(unrest, true, time.UnixMicro(at))
+	members, opened := make([]share.Member, len(round.Members)), make([]time.Time, len(round.Members))
+	for i, who := range round.Members {
+		opened[i] = who.Opened
+		sum := sha1.Sum([]byte(m.station.name + " " + who.Member))
+		members[i] = share.Member{ID: who.Member, Weight: who.Weight, Limit: who.Limit, Held: who.Held, Rank: binary.BigEndian.Uint64(sum[:])}
 	}
-	if _, wait := settling.Step(unrest, false, time.UnixMicro(now)); wait > 0 {
+	slices.SortFunc(opened, time.Time.Compare)
+	var unrest share.Unrest
+	for _, at := range opened {
+		unrest, _ = settling.Step(unrest, true, at)
+	}
+	if _, wait := settling.Step(unrest, false, round.Now); wait > 0 {
 		return nil
 	}
 	parts, err := share.Plan(members, waiting)
@@ -64,16 +54,15 @@ func (m *membership) plan(ctx context.Context, members []share.Member, since []i
 	if moves == 0 {
 		return nil
 	}
-	bucket, n := budget.Draw(share.Bucket{Full: time.UnixMicro(full)}, moves, time.UnixMicro(now))
-	args := []any{bucket.Full.UnixMicro()}
+	bucket, n := budget.Draw(share.Bucket{Full: round.Full}, moves, round.Now)
+	var grants []wire.Grant
 	for _, g := range share.Grants(parts, n) {
-		args = append(args, g.ID, g.Give, g.Down)
+		grants = append(grants, wire.Grant{Member: g.ID, Give: g.Give, Down: g.Down})
 	}
-	if len(args) == 1 && bucket.Full.UnixMicro() >= full {
+	if len(grants) == 0 && bucket.Full.UnixMicro() >= round.Full.UnixMicro() {
 		return nil // else the date lay too far ahead, as the server's clock was set back: it has to be cut down there too
 	}
-	_, err = m.life.w.mesh.queue(ctx, grantScript, m.station.name, args...)
-	return err
+	return m.station.hold.wire.Grant(ctx, bucket.Full, grants)
 }
 
 // giveUp ends as many holds as was granted: the youngest, which have the least behind them, but

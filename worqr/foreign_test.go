@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/worqr/worqr-go/worqr"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 var (
@@ -31,7 +31,7 @@ func (tb *tableau) touched(k call) []string {
 		"worker:": workers, "workmap:": workers, "info:": workers, "turn:": {fingerprint("up")},
 	}
 	names := map[string]bool{}
-	text := channels.ReplaceAllString(worqr.ScriptSource(k.script), "")
+	text := channels.ReplaceAllString(wire.Named(k.script).Source, "")
 	for _, found := range suffixes.FindAllStringSubmatch(text, -1) {
 		suffix := found[1]
 		if !strings.HasSuffix(suffix, ":") {
@@ -58,9 +58,9 @@ func TestScriptsCheckTypesBeforeTheyWrite(t *testing.T) {
 	t.Parallel()
 	tb := newTableau(t)
 	calls := tb.calls()
-	for _, name := range worqr.ScriptNames() {
-		if !slices.ContainsFunc(calls, func(k call) bool { return k.script == name }) {
-			t.Errorf("script %s is not called", name)
+	for _, s := range wire.Scripts() {
+		if !slices.ContainsFunc(calls, func(k call) bool { return k.script == s.Name }) {
+			t.Errorf("script %s is not called", s.Name)
 		}
 	}
 	cases, wrong, late := 0, 0, 0

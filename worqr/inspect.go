@@ -4,13 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // ProcessInfo is a task in a worker's hands, as Redis has it.
@@ -38,7 +35,7 @@ type WorkerInfo struct {
 //
 // Errors: ErrClosed, ErrWrongType, or what the connection answered.
 func (m *Mesh) Queues(ctx context.Context) ([]string, error) {
-	names, err := m.set(ctx, m.keys.mesh()+":queues")
+	names, err := m.wire.Queues(ctx)
 	if err != nil {
 		return nil, failed(err, "list queues")
 	}
@@ -49,31 +46,11 @@ func (m *Mesh) Queues(ctx context.Context) ([]string, error) {
 //
 // Errors: ErrClosed, ErrWrongType, or what the connection answered.
 func (m *Mesh) WorkingQueues(ctx context.Context, worker string) ([]string, error) {
-	names, err := m.set(ctx, m.keys.mesh()+":workmap:"+worker)
+	names, err := m.wire.Workmap(ctx, worker)
 	if err != nil {
-		return nil, failed(err, "list the queues of worker %q", clip(worker))
+		return nil, failed(err, "list the queues of worker %q", wire.Clip(worker))
 	}
 	return names, nil
-}
-
-// set reads a set in pages.
-func (m *Mesh) set(ctx context.Context, key string) ([]string, error) {
-	var names []string
-	for cursor := "0"; ; {
-		page, err := redis.Values(m.read(ctx, "SSCAN", key, cursor, "COUNT", chunkTasks))
-		if err != nil {
-			return nil, err
-		}
-		members, err := redis.Strings(page[1], nil)
-		if err != nil {
-			return nil, err
-		}
-		names = append(names, members...)
-		if cursor, err = redis.String(page[0], nil); err != nil || cursor == "0" {
-			slices.Sort(names)
-			return slices.Compact(names), err // SSCAN may name one twice
-		}
-	}
 }
 
 // Workers lists the registered workers, the oldest first: those that beat, and lapsed ones that no
@@ -83,18 +60,17 @@ func (m *Mesh) set(ctx context.Context, key string) ([]string, error) {
 func (m *Mesh) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	workers := map[string]WorkerInfo{}
 	for cursor := "0"; ; {
-		page, err := redis.Values(m.mesh(ctx, rosterScript, cursor))
+		page, err := m.wire.Roster(ctx, cursor)
 		if err != nil {
 			return nil, failed(err, "list workers")
 		}
-		for row := range slices.Chunk(page[1:], 3) {
-			info, err := workerInfo(row)
-			if err != nil {
-				return nil, failed(err, "list workers")
+		for _, w := range page.Workers {
+			workers[w.ID] = WorkerInfo{
+				ID: w.ID, Host: w.Info.Host, PID: w.Info.PID, Version: w.Info.Version, Started: w.Started,
+				Capacity: w.Info.Capacity, Labels: w.Info.Labels, Alive: w.Alive, Left: w.Left,
 			}
-			workers[info.ID] = info
 		}
-		if cursor, _ = redis.String(page[0], nil); cursor == "0" {
+		if cursor = page.Next; cursor == "0" {
 			break
 		}
 	}
@@ -104,36 +80,6 @@ func (m *Mesh) Workers(ctx context.Context) ([]WorkerInfo, error) {
 	}
 	slices.SortFunc(list, func(a, b WorkerInfo) int { return cmp.Compare(a.ID, b.ID) }) // UUIDv7: by time
 	return list, nil
-}
-
-func workerInfo(row []any) (WorkerInfo, error) {
-	id, err := redis.String(row[0], nil)
-	if err != nil {
-		return WorkerInfo{}, err
-	}
-	left, err := redis.Int64(row[1], nil)
-	if err != nil {
-		return WorkerInfo{}, err
-	}
-	fields, err := redis.StringMap(row[2], nil)
-	if err != nil {
-		return WorkerInfo{}, err
-	}
-	info := WorkerInfo{
-		ID: id, Alive: left != -2, Host: fields["host"], Version: fields["version"], Labels: map[string]string{},
-		Left: time.Duration(max(left, 0)) * time.Millisecond,
-	}
-	info.PID, _ = strconv.Atoi(fields["pid"])           // what a foreign client left out stays zero
-	info.Capacity, _ = strconv.Atoi(fields["capacity"]) // likewise
-	if us, err := strconv.ParseInt(fields["started"], 10, 64); err == nil {
-		info.Started = time.UnixMicro(us)
-	}
-	for field, value := range fields {
-		if label, ok := strings.CutPrefix(field, "label:"); ok {
-			info.Labels[label] = value
-		}
-	}
-	return info, nil
 }
 
 // Processes lists what is in hand of a queue, the oldest token first. It reads in pages, so what
@@ -148,7 +94,7 @@ func (m *Mesh) Processes(ctx context.Context, queue string) ([]ProcessInfo, erro
 		list, err = m.holders(ctx, queue, "*", 1<<53)
 	}
 	if err != nil {
-		return nil, failed(err, "list the processes of queue %q", clip(queue))
+		return nil, failed(err, "list the processes of queue %q", wire.Clip(queue))
 	}
 	return list, nil
 }
@@ -162,10 +108,10 @@ func (m *Mesh) holders(ctx context.Context, queue, fingerprint string, upTo int6
 	}
 	var list []ProcessInfo
 	for _, who := range roll.members {
-		if who.held == 0 {
+		if who.Held == 0 {
 			continue
 		}
-		held, err := m.held(ctx, queue, who.id, fingerprint)
+		held, err := m.held(ctx, queue, who.ID, fingerprint)
 		if err != nil {
 			return list, err
 		}
@@ -183,71 +129,45 @@ func (m *Mesh) holders(ctx context.Context, queue, fingerprint string, upTo int6
 func (m *Mesh) held(ctx context.Context, queue, membership, fingerprint string) ([]ProcessInfo, error) {
 	var list []ProcessInfo
 	for after := "0"; ; {
-		page, err := redis.Values(m.queue(ctx, heldScript, queue, membership, after, chunkTasks, fingerprint))
+		page, err := m.wire.Queue(queue).Held(ctx, membership, after, fingerprint)
 		if err != nil {
 			return nil, err
 		}
-		for row := range slices.Chunk(page[1:], 3) {
-			p := ProcessInfo{Queue: queue, Worker: workerOf(membership)}
-			if _, err := redis.Scan(row, &p.ID, &p.Token, &p.Task); err != nil {
-				return nil, err
-			}
-			list = append(list, p)
+		for _, row := range page.Rows {
+			list = append(list, ProcessInfo{ID: row.Process, Queue: queue, Worker: wire.WorkerOf(membership), Token: row.Token, Task: row.Task})
 		}
-		if after, _ = redis.String(page[0], nil); after == "" {
+		if after = page.Next; after == "" {
 			return list, nil
 		}
 	}
-}
-
-// workerOf answers whose membership this is. Its id is made so that its owner is legible.
-func workerOf(membership string) string {
-	w, _, _ := strings.Cut(membership, ".")
-	return w
 }
 
 // roll is who is in a queue, and what waits there.
 type roll struct {
 	waiting, marks int
 	oldest         int64 // the oldest token in hand; 0: none, or no marks that it could concern
-	members        []member
-}
-
-type member struct {
-	id        string
-	returning bool // fenced already, its processes on their way to the front
-	held      int
+	members        []wire.Member
 }
 
 func (m *Mesh) roll(ctx context.Context, queue string) (roll, error) {
 	var r roll
 	seen := map[string]bool{}
 	for cursor := "0"; ; {
-		page, err := redis.Values(m.queue(ctx, auditScript, queue, cursor))
+		page, err := m.wire.Queue(queue).Audit(ctx, cursor)
 		if err != nil {
 			return r, err
 		}
-		var oldest int64
-		rows, err := redis.Scan(page, &cursor, &r.waiting, &r.marks, &oldest)
-		if err != nil {
-			return r, err
+		r.waiting, r.marks = page.Waiting, page.Marks
+		if page.Oldest != 0 && (r.oldest == 0 || page.Oldest < r.oldest) {
+			r.oldest = page.Oldest
 		}
-		if oldest != 0 && (r.oldest == 0 || oldest < r.oldest) {
-			r.oldest = oldest
-		}
-		for row := range slices.Chunk(rows, 3) {
-			var who member
-			var state string
-			if _, err := redis.Scan(row, &who.id, &state, &who.held); err != nil {
-				return r, err
-			}
-			who.returning = state == "returning"
-			if !seen[who.id] {
-				seen[who.id] = true
+		for _, who := range page.Members {
+			if !seen[who.ID] {
+				seen[who.ID] = true
 				r.members = append(r.members, who)
 			}
 		}
-		if cursor == "0" {
+		if cursor = page.Next; cursor == "0" {
 			return r, nil
 		}
 	}
@@ -261,10 +181,10 @@ func (m *Mesh) Len(ctx context.Context, queue string) (int, error) {
 	err := m.usable(queue)
 	n := 0
 	if err == nil {
-		n, err = redis.Int(m.read(ctx, "LLEN", m.keys.queue(queue)+":tasks"))
+		n, err = m.wire.Queue(queue).Len(ctx)
 	}
 	if err != nil {
-		return 0, failed(err, "count the tasks of queue %q", clip(queue))
+		return 0, failed(err, "count the tasks of queue %q", wire.Clip(queue))
 	}
 	return n, nil
 }
@@ -275,7 +195,7 @@ func (m *Mesh) Len(ctx context.Context, queue string) (int, error) {
 func (m *Mesh) Peek(ctx context.Context, queue string) ([]byte, error) {
 	tasks, err := m.Tasks(ctx, queue, 0, 1)
 	if err == nil && len(tasks) == 0 {
-		err = failed(ErrEmpty, "peek at queue %q", clip(queue))
+		err = failed(ErrEmpty, "peek at queue %q", wire.Clip(queue))
 	}
 	if err != nil {
 		return nil, err
@@ -295,14 +215,11 @@ func (m *Mesh) Tasks(ctx context.Context, queue string, offset, limit int) ([][]
 		err = fmt.Errorf("%w: offset %d, limit %d: neither may be below 0", ErrInvalid, offset, limit)
 	}
 	var tasks [][]byte
-	limit = min(limit, math.MaxInt-max(offset, 0)-1)
 	if err == nil && limit > 0 {
-		// the front is the right end of the list
-		tasks, err = redis.ByteSlices(m.read(ctx, "LRANGE", m.keys.queue(queue)+":tasks", -(offset + limit), -(offset + 1)))
+		tasks, err = m.wire.Queue(queue).Tasks(ctx, offset, limit)
 	}
 	if err != nil {
-		return nil, failed(err, "list the tasks of queue %q", clip(queue))
+		return nil, failed(err, "list the tasks of queue %q", wire.Clip(queue))
 	}
-	slices.Reverse(tasks)
 	return tasks, nil
 }

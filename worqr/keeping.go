@@ -5,18 +5,23 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // keeping is a station's way with persistent tasks, over all its incarnations.
 type keeping struct {
-	cfg Hold
+	wire wire.Hold
+	cfg  Hold
 
 	mu      sync.Mutex
 	running map[string]chan struct{} // by fingerprint: a handler of this daemon runs, also one that should have ended
 	next    time.Time                // when the next handler may be started: see Hold.StartRate
 }
 
-func newKeeping(cfg Hold) *keeping { return &keeping{cfg: cfg, running: map[string]chan struct{}{}} }
+func newKeeping(calls wire.Hold, cfg Hold) *keeping {
+	return &keeping{wire: calls, cfg: cfg, running: map[string]chan struct{}{}}
+}
 
 // windDown is how long a hold waits for the handler of an earlier one of the same task.
 const windDown = time.Second
@@ -31,7 +36,7 @@ func (k *keeping) run(ctx context.Context, p *Process, h Handler) error {
 	if err := k.admit(ctx, p); err != nil || p.ended() != nil {
 		return err
 	}
-	fp := fingerprint(p.task)
+	fp := wire.Fingerprint(p.task)
 	if !k.begin(ctx, fp) {
 		return failed(errTwice, "hold process %s of queue %q", p.ID(), p.Queue())
 	}
@@ -95,14 +100,6 @@ func (m *membership) letGo(p *Process, cause, err error) {
 	m.over()
 }
 
-// script chooses the script for this queue.
-func (m *membership) script(oneShot, hold *script) *script {
-	if m.station.hold != nil {
-		return hold
-	}
-	return oneShot
-}
-
 // undone is the outcome of what was taken and not worked on.
 func (m *membership) undone() outcome {
 	if m.station.hold != nil {
@@ -111,15 +108,10 @@ func (m *membership) undone() outcome {
 	return front
 }
 
-// terms are how a queue is opened: see open.lua.
-func (m *membership) terms() []any {
-	const strict = "0" // takeover is Fast when the worker is present: see allow
-	if m.station.hold == nil {
-		return []any{"0", strict}
-	}
-	weight := m.life.w.cfg.Capacity
+// weight is the part of a queue of persistent tasks that falls to this membership when it is opened.
+func (m *membership) weight() int {
 	if m.station.isDrained() {
-		weight = 0
+		return 0
 	}
-	return []any{"1", strict, weight, m.station.limit}
+	return m.life.w.cfg.Capacity
 }

@@ -4,14 +4,14 @@ import (
 	"context"
 	"sync"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // lane is the way of tasks into one queue. What several callers enqueue before the writer comes to
 // it goes in one command, so the batch grows with the load, and a lone task waits for nobody.
 type lane struct {
 	cmd  commander
-	head []any // what stands before the tasks
+	head wire.BatchHead
 
 	noted      bool // the queue is in the list of queues; this and the next are guarded by the mesh's mu
 	persistent bool // its tasks are: they are added another way
@@ -21,7 +21,7 @@ type lane struct {
 	idle sync.Pool
 }
 
-func newLane(cmd commander, head []any) *lane {
+func newLane(cmd commander, head wire.BatchHead) *lane {
 	return &lane{cmd: cmd, head: head, idle: sync.Pool{New: func() any { return &entry{done: make(chan struct{}, 1)} }}}
 }
 
@@ -34,8 +34,7 @@ type parcel struct {
 	bytes   int
 	written bool // no more can be added, or withdrawn; guarded by the lane's mu
 
-	name    string
-	args    []any
+	batch   wire.Batch
 	callers int
 }
 
@@ -95,13 +94,13 @@ func (p *parcel) Command() (string, []any, int) {
 	p.lane.mu.Lock()
 	defer p.lane.mu.Unlock()
 	if p.written {
-		return p.name, p.args, p.callers // again, by its source
+		return p.batch.Name, p.batch.Args, p.callers // again, by its source
 	}
 	p.written = true
 	if p.lane.open == p {
 		p.lane.open = nil
 	}
-	p.name, p.args = "EVALSHA", append(make([]any, 0, len(p.lane.head)+p.tasks), p.lane.head...)
+	p.batch = p.lane.head.Begin(p.tasks)
 	stay := p.entries[:0]
 	for _, e := range p.entries {
 		if e.left {
@@ -109,25 +108,24 @@ func (p *parcel) Command() (string, []any, int) {
 		}
 		stay = append(stay, e)
 		for _, task := range e.tasks {
-			if task == nil {
-				task = []byte{}
-			}
-			p.args = append(p.args, task)
+			p.batch.Add(task)
 		}
 	}
 	p.entries, p.callers = stay, len(stay)
-	return p.name, p.args, p.callers
+	return p.batch.Name, p.batch.Args, p.callers
 }
 
 // Answered tells all callers.
 func (p *parcel) Answered(reply any, sent bool, err error) {
-	if unknownScript(err) && p.name == "EVALSHA" {
-		p.name, p.args[0] = "EVAL", enqueueScript.source
+	if p.batch.Again(err) {
 		p.lane.cmd.post(p)
 		return
 	}
-	answer, err := redis.Strings(reply, err)
-	fresh := err == nil && len(answer) == 2 && answer[1] == "1"
+	var found wire.Enqueued
+	if err == nil {
+		found, err = wire.DecodeEnqueue(reply)
+	}
+	fresh := found.Note
 	for _, e := range p.entries {
 		e.fresh, e.sent, e.err = fresh, sent, err
 		fresh = false // one of them is enough

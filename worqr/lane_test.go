@@ -15,6 +15,7 @@ import (
 
 	"github.com/worqr/worqr-go/internal/embedded"
 	"github.com/worqr/worqr-go/internal/redistest"
+	"github.com/worqr/worqr-go/internal/wire"
 	"github.com/worqr/worqr-go/worqr"
 )
 
@@ -72,7 +73,7 @@ type tallied struct {
 }
 
 func (c tallied) Send(command string, args ...any) error {
-	if sha, ok := args[0].(string); ok && command == "EVALSHA" && worqr.ScriptName(sha) == "enqueue" {
+	if sha, ok := args[0].(string); ok && command == "EVALSHA" && sha == wire.Named("enqueue").SHA {
 		c.sent.Add(1)
 	}
 	return c.whole.Send(command, args...)

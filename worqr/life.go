@@ -6,15 +6,14 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
 	"github.com/google/uuid"
 
 	"github.com/worqr/worqr-go/heartbeat"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // life is one incarnation of a worker: from a join to its lapse or its leave. Its id is never used
@@ -85,7 +84,7 @@ func (w *Worker) join(ctx context.Context) error {
 	sent := time.Now()
 	joining, cancel := context.WithTimeout(ctx, w.cfg.Lapse-w.cfg.Margin)
 	defer cancel()
-	if _, err := w.mesh.mesh(joining, joinScript, append([]any{l.id, w.cfg.Lapse.Milliseconds(), protocol, l.before}, w.info()...)...); err != nil {
+	if err := w.mesh.wire.Join(joining, wire.Registration{Worker: l.id, Lapse: w.cfg.Lapse, Heir: l.before, Info: w.info()}); err != nil {
 		return err
 	}
 	if l.judge, err = heartbeat.NewJudge(beat); err != nil {
@@ -141,32 +140,23 @@ func (w *Worker) join(ctx context.Context) error {
 }
 
 // info is what the list of workers tells of this one.
-func (w *Worker) info() []any {
+func (w *Worker) info() wire.Info {
 	host, _ := os.Hostname() // "" when the system does not know it
-	fields := []any{"host", host, "pid", os.Getpid(), "capacity", w.cfg.Capacity}
+	info := wire.Info{Host: host, PID: os.Getpid(), Capacity: w.cfg.Capacity, Labels: w.cfg.Labels}
 	if build, ok := debug.ReadBuildInfo(); ok {
-		fields = append(fields, "version", build.Main.Version)
+		info.Version = build.Main.Version
 	}
-	for name, value := range w.cfg.Labels {
-		fields = append(fields, "label:"+name, value)
-	}
-	return fields
+	return info
 }
 
 // beat renews the heartbeat once, over a connection that nothing else uses.
 func (l *life) beat(ctx context.Context) error {
-	m := l.w.mesh
-	db, err := m.db(ctx)
-	if err != nil {
-		return err
-	}
 	// Only what will be done is claimed.
 	willing := !l.judge.InDoubt() && !l.mine.Load() && !l.rounds.Load() && !l.failing.Swap(false)
 	sent := time.Now()
-	answer, err := redis.Int64s(l.beats.eval(ctx, beatScript, beatScript.command(m.keys.mesh(), nil,
-		m.keys.channels(db), l.id, l.w.cfg.Lapse.Milliseconds(), l.claimFor(willing))))
+	b, err := l.w.mesh.wire.Beat(ctx, &l.beats, wire.Beat{Worker: l.id, Lapse: l.w.cfg.Lapse, Claim: l.claimFor(willing)})
 	switch {
-	case errors.Is(err, errLost):
+	case errors.Is(err, wire.ErrLost):
 		return fmt.Errorf("%w: %w", heartbeat.ErrLost, err)
 	case err != nil:
 		if !errors.Is(context.Cause(ctx), context.Canceled) { // else it is over, and nobody waits for it
@@ -178,15 +168,15 @@ func (l *life) beat(ctx context.Context) error {
 	if !l.beaten.Swap(true) {
 		l.w.change() // queues may be opened
 	}
-	l.judge.Sample(sent, received, time.Duration(answer[0])*time.Microsecond)
-	if answer[2] == 1 {
+	l.judge.Sample(sent, received, b.Clock)
+	if b.Claimed {
 		l.claimed.Store(received.UnixNano())
 	}
-	if answer[1] == 1 {
+	if b.Mine {
 		l.mine.Store(true)
 		signal(l.sooner)
 	}
-	if len(answer) > 3 && answer[3] < 2 && !l.watcher.Load() {
+	if b.Watchers < 2 && !l.watcher.Load() {
 		signal(l.vacant)
 	}
 	signal(l.soon)
@@ -268,16 +258,16 @@ func (l *life) nextID() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.opened++
-	return l.id + "." + strconv.FormatInt(l.opened, 10)
+	return wire.MembershipID(l.id, l.opened)
 }
 
-// workmap edits the list of queues that this worker serves.
-func (l *life) workmap(ctx context.Context, s *script, queue string) error {
+// workmap edits the list of queues that this worker serves, by wire.Mesh.Serve or Unserve.
+func (l *life) workmap(ctx context.Context, edit func(ctx context.Context, worker, queue string, edit int64) error, queue string) error {
 	l.editing.Lock()
 	l.edit++
-	_, err := l.w.mesh.mesh(ctx, s, l.id, queue, l.edit)
+	err := edit(ctx, l.id, queue, l.edit)
 	l.editing.Unlock()
-	if errors.Is(err, errLost) {
+	if errors.Is(err, wire.ErrLost) {
 		l.lapse(heartbeat.ErrLost)
 		return context.Cause(l.ctx)
 	}

@@ -2,10 +2,9 @@ package worqr
 
 import (
 	"context"
-	"strings"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Location is where a persistent task is.
@@ -41,34 +40,23 @@ func (m *Mesh) Locate(ctx context.Context, queue string, task []byte) (Location,
 		location, err = m.locate(ctx, queue, task)
 	}
 	if err != nil {
-		return Location{}, failed(err, "locate a task of queue %q", clip(queue))
+		return Location{}, failed(err, "locate a task of queue %q", wire.Clip(queue))
 	}
 	return location, nil
 }
 
 func (m *Mesh) locate(ctx context.Context, queue string, task []byte) (Location, error) {
-	if task == nil {
-		task = []byte{}
+	found, err := m.wire.Hold(queue).Locate(ctx, task)
+	if err == nil && found.State == "" {
+		err = ErrGone
 	}
-	answer, err := redis.Values(m.queue(ctx, locateScript, queue, task))
 	if err != nil {
 		return Location{}, err
 	}
-	if len(answer) == 0 {
-		return Location{}, ErrGone
-	}
-	var l Location
-	var due int64
-	if _, err := redis.Scan(answer, &l.State, &l.Process, &l.Token, &due, &l.Deaths); err != nil {
-		return Location{}, err
-	}
-	if i := strings.LastIndexByte(l.Process, '.'); i >= 0 {
-		l.Worker = workerOf(l.Process[:i])
-		l.Since = time.UnixMicro(l.Token) // a token is no lower than the clock at which it was drawn
-	}
-	const never = 9e15 // see hold.lua
-	if due > 0 && due < never {
-		l.Due = time.UnixMicro(due)
+	l := Location{State: State(found.State), Process: found.Process, Token: found.Token, Due: found.Due, Deaths: found.Deaths}
+	if found.Process != "" {
+		l.Worker = wire.WorkerOf(found.Process)
+		l.Since = time.UnixMicro(found.Token) // a token is no lower than the clock at which it was drawn
 	}
 	return l, nil
 }

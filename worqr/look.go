@@ -3,10 +3,8 @@ package worqr
 import (
 	"context"
 	"errors"
-	"slices"
-	"strconv"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // look asks Redis what this membership has missed: that it was fenced, cancels, takes whose answer
@@ -26,54 +24,43 @@ func (m *membership) look(ctx context.Context) (waiting int, err error) {
 		m.mu.Lock()
 		since := m.seen
 		m.mu.Unlock()
-		answer, err := redis.Values(m.life.w.mesh.queue(ctx, m.script(lookScript, holdLookScript), m.station.name, m.id, since, claim)) // the last is for persistent tasks alone
+		seen, err := m.station.wire.Look(ctx, wire.Look{Member: m.id, Since: since, Claim: claim})
 		if errors.Is(err, ErrFenced) {
 			m.fenced()
-		}
-		var newest int64
-		if err == nil {
-			answer, err = redis.Scan(answer, &held, &waiting, &newest)
-		}
-		if err == nil && m.station.hold != nil {
-			var round []any
-			if answer, err = redis.Scan(answer, &round); err == nil && len(round) > 0 {
-				claim = 0
-				defer m.planRound(ctx, round, waiting)
-			}
 		}
 		if err != nil {
 			return 0, failed(err, "look at queue %q", m.station.name)
 		}
-		if more, err = m.marked(answer, newest); err != nil {
-			return 0, failed(err, "look at queue %q", m.station.name)
+		held, waiting = seen.Held, seen.Waiting
+		if seen.Round != nil {
+			claim = 0
+			defer m.planRound(ctx, seen.Round, waiting)
 		}
+		m.marked(seen)
+		more = seen.More
 	}
 	return waiting, m.compare(ctx, before, held)
 }
 
-// marked applies cancel marks, the oldest first. A full page leaves more to ask for.
-func (m *membership) marked(rows []any, newest int64) (more bool, err error) {
+// marked applies cancel marks. A full page leaves more to ask for.
+func (m *membership) marked(seen wire.Looked) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var last int64
 	marks := map[string]int64{}
-	for row := range slices.Chunk(rows, 2) {
-		var fingerprint string
-		if _, err := redis.Scan(row, &fingerprint, &last); err != nil {
-			return false, err
-		}
-		marks[fingerprint] = last
+	for _, mark := range seen.Marks {
+		last = mark.Mark
+		marks[mark.Fingerprint] = mark.Mark
 	}
 	for _, p := range m.inHand {
 		if p.token <= last && p.token <= marks[p.fingerprint()] {
 			p.end(ErrCanceled)
 		}
 	}
-	if more = len(rows) == 2*chunkTasks; !more {
-		last = newest
+	if !seen.More {
+		last = seen.Newest
 	}
 	m.seen = max(m.seen, last)
-	return more, nil
 }
 
 // compare mends a difference between what Redis lists and what this worker knows: what it does not
@@ -103,9 +90,9 @@ func (m *membership) compare(ctx context.Context, before, held int) error {
 	there := map[int64]bool{}
 	m.mu.Lock()
 	for _, info := range listed {
-		number, err := strconv.ParseInt(info.ID[len(m.id)+1:], 10, 64)
-		if err != nil {
-			continue // not one of ours: nobody made such an id
+		number, ours := wire.NumberOf(m.id, info.ID)
+		if !ours {
+			continue // nobody made such an id
 		}
 		there[number] = true
 		if !mine[number] {

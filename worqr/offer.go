@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // offered is a hold that is to move to another worker, which begins before this one ends: see
@@ -24,8 +24,8 @@ func (p *Process) Ready(ctx context.Context) error {
 	if p.of.station.hold == nil || !p.of.station.hold.cfg.MakeBeforeBreak || p.past.Why != Rebalance {
 		return nil
 	}
-	said, err := redis.String(p.of.life.w.mesh.queue(ctx, readyScript, p.Queue(), p.of.id, p.number, p.task))
-	if err == nil && said == "gone" {
+	ours, err := p.of.station.hold.wire.Ready(ctx, p.of.id, p.number, p.task)
+	if err == nil && !ours {
 		err = ErrGone
 	}
 	if err != nil {
@@ -69,9 +69,9 @@ func (m *membership) seeOffers(ctx context.Context) {
 	for _, o := range list {
 		asked := time.Now()
 		asking, cancel := context.WithTimeout(ctx, lapse)
-		said, err := redis.String(m.life.w.mesh.queue(asking, offerScript, m.station.name, m.id, o.p.number, o.p.token))
+		far, err := m.station.hold.wire.Offer(asking, m.id, o.p.number, o.p.token)
 		cancel()
-		if said == "offered" {
+		if far == wire.Waits {
 			m.mu.Lock()
 			o.free = asked
 			m.mu.Unlock()
@@ -88,11 +88,11 @@ func (m *membership) seeOffers(ctx context.Context) {
 				m.life.w.hooks.error(failed(err, "offer process %s of queue %q", o.p.ID(), m.station.name))
 			}
 			continue // the next look asks again
-		case said == "taken":
+		case far == wire.Moved:
 			if m.takenFor(o) > lapse {
 				o.p.end(ErrHandover) // nobody said that it runs there
 			}
-		case said == "ready":
+		case far == wire.Runs:
 			o.p.end(ErrHandover)
 		}
 	}

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/worqr/worqr-go/events"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // open makes this incarnation a member of a queue, unless it is.
@@ -24,7 +23,7 @@ func (l *life) open(ctx context.Context, st *station) error {
 		if errors.Is(err, ErrConfig) {
 			st.refuse(err)
 		}
-		if !errors.Is(err, errStale) || ctx.Err() != nil {
+		if !errors.Is(err, wire.ErrStale) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -62,25 +61,25 @@ func (l *life) openOnce(ctx context.Context, st *station) error {
 	} else if !may {
 		return errResting
 	}
-	ticket, err := redis.String(l.w.mesh.queue(ctx, newestScript, st.name))
+	ticket, err := st.wire.Newest(ctx)
 	if err != nil {
 		return err
 	}
-	if err := l.workmap(ctx, serveScript, st.name); err != nil {
+	if err := l.workmap(ctx, l.w.mesh.wire.Serve, st.name); err != nil {
 		return err
 	}
 	m := newMembership(l, st, l.nextID())
 	unhint := l.w.mesh.listener.OnHint(st.name, events.Cancel, m.hint)
-	reply, repeated, err := l.w.mesh.queueTold(ctx, openScript, st.name, append([]any{m.id, ticket}, m.terms()...)...)
+	newest, repeated, err := st.wire.Open(ctx, wire.Open{Member: m.id, Ticket: ticket, Weight: m.weight(), Limit: st.limit})
 	maybe := err == nil || repeated // a refusal is an answer: nothing is open then
-	m.seen, err = redis.Int64(reply, err)
+	m.seen = newest
 	if err == nil {
 		err = context.Cause(l.ctx)
 	}
 	if err != nil {
 		unhint()
 		m.end(err)
-		if maybe && !errors.Is(err, errStale) { // it may be open in Redis: it is closed when there is time
+		if maybe && !errors.Is(err, wire.ErrStale) { // it may be open in Redis: it is closed when there is time
 			l.leaveBehind(m)
 		}
 		return err
@@ -163,7 +162,7 @@ func (l *life) giveUp(ctx context.Context, m *membership) error {
 	if l.w.serving.Err() != nil {
 		return nil // the worker stops: its leave, or a peer, ends the whole workmap
 	}
-	return l.workmap(ctx, unserveScript, m.station.name)
+	return l.workmap(ctx, l.w.mesh.wire.Unserve, m.station.name)
 }
 
 // leaveBehind keeps a membership that could not be taken out of Redis, to try again.

@@ -13,15 +13,6 @@ const (
 	paceCalm = time.Second // a pause that brought less than two tasks was for nothing: none for so long
 )
 
-// parking says when a take notes its membership as idle, as take.lua knows it.
-type parking string
-
-const (
-	parkNever   parking = "0"
-	parkDry     parking = "1" // when the queue ran empty
-	parkNothing parking = "2" // when it was empty
-)
-
 // pacer decides whether a dispatcher pauses before it asks again. It belongs to the dispatcher.
 type pacer struct {
 	paused bool      // or is about to

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // patiently runs a step again while Redis does not answer, when the configuration says so.
 func (m *Mesh) patiently(ctx context.Context, step func(context.Context) error) error {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := step(ctx)
-		if err == nil || !m.cfg.WaitForRedis || errors.Is(err, ErrConfig) || refusal(err) {
+		if err == nil || !m.cfg.WaitForRedis || errors.Is(err, ErrConfig) || wire.Lasts(err) {
 			return err
 		}
 		if sleep(ctx, jitter(pause)) != nil {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // primaryEvery is the time between two questions of who only listens.
@@ -23,11 +23,11 @@ func (m *Mesh) stay() {
 			continue
 		}
 		turn := m.at.turn.Load()
-		info, err := redis.String(m.read(m.ctx, "INFO", "replication"))
+		replica, err := wire.Replica(m.ctx, m.cmd)
 		if err != nil {
 			continue // a user without INFO, or an outage, which ends the subscription too
 		}
-		if infoField(info, "role") != "slave" {
+		if !replica {
 			primary = true
 		} else if primary {
 			m.at.wrong(turn, errDemoted)

@@ -3,14 +3,13 @@ package worqr
 import (
 	"bytes"
 	"context"
-	"crypto/sha1"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/worqr/worqr-go/events"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Process is a task in this worker's hands, until it is settled. Its methods may be called from any
@@ -79,7 +78,7 @@ func (p *Process) Valid() bool {
 }
 
 // ID is unique for ever: no two processes share one, also of equal tasks.
-func (p *Process) ID() string { return fmt.Sprintf("%s.%d", p.of.id, p.number) }
+func (p *Process) ID() string { return wire.ProcessID(p.of.id, p.number) }
 
 // Queue is the name of the queue that the task came from.
 func (p *Process) Queue() string { return p.of.station.name }
@@ -265,15 +264,9 @@ func (p *Process) record(result outcome, err error) {
 // fingerprint is the name under which a cancel marks this task.
 func (p *Process) fingerprint() string {
 	if p.sum == "" {
-		p.sum = fingerprint(p.task)
+		p.sum = wire.Fingerprint(p.task)
 	}
 	return p.sum
-}
-
-// fingerprint is what the scripts call redis.sha1hex.
-func fingerprint(task []byte) string {
-	sum := sha1.Sum(task)
-	return hex.EncodeToString(sum[:])
 }
 
 // cancelledBy ends the context when a cancel of this task came after the take. The caller has the

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // place is a membership in a queue.
@@ -19,26 +19,26 @@ type place struct {
 // fate is why what a membership holds goes back, and of a death, how long ago at most the worker
 // can have lived: see reclaim.lua.
 type fate struct {
-	why   string
+	why   wire.Why
 	lived time.Duration
 }
 
 // The fates of who has not died.
 var (
-	lapse = fate{why: "lapse"} // no task is blamed: nobody has seen its process end
-	drain = fate{why: "drain"}
+	lapse = fate{why: wire.WhyLapse} // no task is blamed: nobody has seen its process end
+	drain = fate{why: wire.WhyDrain}
 )
 
-func death(lived time.Duration) fate { return fate{"death", lived} }
+func death(lived time.Duration) fate { return fate{wire.WhyDeath, lived} }
 
 // fence takes a dead worker out of its queues, and puts nothing back yet. What fails is met again
 // by reclaimWorker.
 func (w *Worker) fence(ctx context.Context, id string, seen bool) (done []place) {
 	fate := w.fateOf(ctx, id, seen)
 	_ = w.eachMembership(ctx, id, func(at place) error {
-		answer, err := redis.Ints(w.mesh.queue(ctx, reclaimScript, at.queue, at.membership, 0, fate.why, fate.lived.Milliseconds()))
+		step, err := w.mesh.wire.Queue(at.queue).Reclaim(ctx, wire.Reclaim{Member: at.membership, Why: fate.why, Lived: fate.lived})
 		if err == nil {
-			at.fenced = answer[3] == 1
+			at.fenced = step.Fenced
 			done = append(done, at)
 		}
 		return err
@@ -72,8 +72,8 @@ func (w *Worker) reclaimWorker(ctx context.Context, id string, seen bool, fenced
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	_, err := w.mesh.mesh(ctx, leaveScript, id, "reclaimed")
-	if errors.Is(err, errAlive) {
+	err := w.mesh.wire.Strike(ctx, id)
+	if errors.Is(err, wire.ErrAlive) {
 		return nil
 	}
 	return err
@@ -87,13 +87,9 @@ func (w *Worker) fateOf(ctx context.Context, id string, seen bool) fate {
 	if seen {
 		return lapse
 	}
-	absent := time.Duration(0) // since it was first seen to be
-	lapsed, err := redis.Int64(w.mesh.read(ctx, "HGET", w.mesh.keys.mesh()+":info:"+id, "lapsed"))
-	if err == nil {
-		var now []int64
-		if now, err = redis.Int64s(w.mesh.read(ctx, "TIME")); err == nil && len(now) == 2 {
-			absent = time.Duration(max(0, now[0]*1e6+now[1]-lapsed)) * time.Microsecond
-		}
+	absent, err := w.mesh.wire.Absence(ctx, id)
+	if err != nil {
+		absent = 0 // it is not known: at least a lapse
 	}
 	if l := w.current(); l.before != "" && l.before != id && time.Since(l.joined) < absent+w.cfg.Lapse/2 {
 		return lapse
@@ -112,8 +108,8 @@ func (w *Worker) eachMembership(ctx context.Context, id string, do func(place) e
 	for _, queue := range queues {
 		roll, err := w.mesh.roll(ctx, queue)
 		for _, who := range roll.members {
-			if err == nil && workerOf(who.id) == id {
-				err = do(place{queue: queue, membership: who.id})
+			if err == nil && wire.WorkerOf(who.ID) == id {
+				err = do(place{queue: queue, membership: who.ID})
 			}
 		}
 		if err != nil {
@@ -127,14 +123,16 @@ func (w *Worker) eachMembership(ctx context.Context, id string, do func(place) e
 // pauses, so that others have Redis in between. It answers how many went back, in steps of others,
 // and in the help of takers, more may; and whether any of it was done here.
 func (m *Mesh) reclaim(ctx context.Context, queue, membership string, f fate) (returned int, mine bool, err error) {
+	calls := m.wire.Queue(queue)
 	for {
 		begun := time.Now()
-		answer, err := redis.Ints(m.queue(ctx, reclaimScript, queue, membership, reclaimStep, f.why, f.lived.Milliseconds()))
+		step, err := calls.Reclaim(ctx, wire.Reclaim{Member: membership, Budget: reclaimStep, Why: f.why, Lived: f.lived})
 		if err != nil {
 			return returned, mine, err
 		}
-		returned, mine = returned+answer[0], mine || answer[0]+answer[1]+answer[3] > 0
-		if answer[2] == 0 {
+		returned += step.Returned
+		mine = mine || step.Returned+step.Dropped > 0 || step.Fenced
+		if !step.More {
 			return returned, mine, nil
 		}
 		if err := giveWay(ctx, begun); err != nil {

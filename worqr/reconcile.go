@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Reconciled counts what a Reconcile has done.
@@ -38,7 +38,7 @@ func (m *Mesh) Reconcile(ctx context.Context, queue string, desired [][]byte) (R
 		err = m.reconcile(ctx, queue, desired, wanted, &result)
 	}
 	if err != nil {
-		return result, failed(err, "reconcile queue %q", clip(queue))
+		return result, failed(err, "reconcile queue %q", wire.Clip(queue))
 	}
 	return result, nil
 }
@@ -62,51 +62,48 @@ func (m *Mesh) wanted(queue string, desired [][]byte) (map[string]bool, error) {
 }
 
 func (m *Mesh) reconcile(ctx context.Context, queue string, desired [][]byte, wanted map[string]bool, result *Reconciled) error {
-	if _, err := m.mesh(ctx, noteScript, queue); err != nil {
+	if err := m.wire.Note(ctx, queue); err != nil {
 		return err
 	}
-	generation, err := redis.String(m.queue(ctx, generationScript, queue))
+	calls := m.wire.Hold(queue)
+	generation, err := calls.Generation(ctx)
 	if err != nil {
 		return err
 	}
 	for chunk := range chunks(desired, chunkTasks) {
-		_, added, err := m.add(ctx, queue, generation, chunk)
+		step, err := calls.Add(ctx, generation, chunk)
 		if err != nil {
-			if errors.Is(err, errPlain) {
+			if errors.Is(err, wire.ErrPlain) {
 				err = ErrSuperseded
 			}
 			return err
 		}
-		result.Added += added
-		result.Kept += len(chunk) - added
+		result.Added += step.Added
+		result.Kept += len(chunk) - step.Added
 	}
-	result.Cancelled, err = m.dropOthers(ctx, queue, generation, wanted)
+	result.Cancelled, err = dropOthers(ctx, calls, generation, wanted)
 	return err
 }
 
 // dropOthers cancels what is present and not wanted, and answers how much that was.
-func (m *Mesh) dropOthers(ctx context.Context, queue, generation string, wanted map[string]bool) (dropped int, err error) {
+func dropOthers(ctx context.Context, calls wire.Hold, generation string, wanted map[string]bool) (dropped int, err error) {
 	extra := map[string]bool{} // a page may name a task twice
 	for cursor := "0"; ; {
-		answer, err := redis.Strings(m.queue(ctx, presentScript, queue, cursor))
+		page, err := calls.Present(ctx, cursor)
 		if err != nil {
 			return 0, err
 		}
-		for _, task := range answer[1:] {
+		for _, task := range page.Tasks {
 			if !wanted[task] {
 				extra[task] = true
 			}
 		}
-		if cursor = answer[0]; cursor == "0" {
+		if cursor = page.Next; cursor == "0" {
 			break
 		}
 	}
 	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(extra)), dropTasks) {
-		args := []any{generation}
-		for _, task := range chunk {
-			args = append(args, task)
-		}
-		n, err := redis.Int(m.queue(ctx, dropScript, queue, args...))
+		n, err := calls.Drop(ctx, generation, chunk)
 		dropped += n
 		if err != nil {
 			return dropped, err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/worqr/worqr-go/worqr"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // called are the commands that the text of a script names, by whatever name it calls redis.call.
@@ -19,7 +19,7 @@ var called = regexp.MustCompile(`\(\s*'([A-Z]+)'`)
 // commands lists those of a script.
 func commands(script string) []string {
 	names := map[string]bool{}
-	for _, found := range called.FindAllStringSubmatch(worqr.ScriptSource(script), -1) {
+	for _, found := range called.FindAllStringSubmatch(wire.Named(script).Source, -1) {
 		names[found[1]] = true
 	}
 	return slices.Sorted(maps.Keys(names))

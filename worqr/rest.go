@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // A daemon that lapses again and again would get its tasks back each time, being the least loaded,
@@ -65,16 +65,16 @@ func (l *life) mayOpen(ctx context.Context, st *station) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var others []any
+	var others []string
 	for _, who := range roll.members {
-		if worker := workerOf(who.id); !who.returning && worker != l.id && worker != l.before {
-			others = append(others, l.w.mesh.keys.mesh()+":worker:"+worker)
+		if worker := wire.WorkerOf(who.ID); !who.Returning && worker != l.id && worker != l.before {
+			others = append(others, worker)
 		}
 	}
 	if len(others) == 0 {
 		return true, nil
 	}
-	alive, err := redis.Int(l.w.mesh.read(ctx, "EXISTS", others...))
+	alive, err := l.w.mesh.wire.Living(ctx, others)
 	return err == nil && alive == 0, err
 }
 

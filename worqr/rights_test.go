@@ -15,6 +15,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/worqr/worqr-go/internal/redistest"
+	"github.com/worqr/worqr-go/internal/wire"
 	"github.com/worqr/worqr-go/worqr"
 )
 
@@ -25,8 +26,8 @@ func TestOpenNamesEachRightThatIsMissing(t *testing.T) {
 	server := redistest.Own(t)
 	c := server.Conn(t)
 	all := map[string]bool{"EVAL": true, "EVALSHA": true, "SSCAN": true, "LLEN": true, "LRANGE": true, "HGET": true, "PING": true}
-	for _, script := range worqr.ScriptNames() {
-		for _, command := range commands(script) {
+	for _, script := range wire.Scripts() {
+		for _, command := range commands(script.Name) {
 			all[command] = true
 		}
 	}

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // settler sends outcomes until ctx ends, which is after the last handler has returned, or until
@@ -65,11 +64,10 @@ func (m *membership) settle(batch []*Process) bool {
 		}
 	}
 	m.text = named(m.text[:0], batch) // free again: the command before was answered
-	reply, repeated, err := m.life.w.mesh.queueTold(m.ctx, m.script(settleScript, holdSettleScript), m.station.name, m.id, m.text)
+	words, repeated, err := m.station.wire.Settle(m.ctx, m.id, m.text)
 	if repeated || err != nil {
 		m.text = nil // a copy may still be written
 	}
-	words, err := redis.String(reply, err)
 	delayed := m.station.hold != nil && slices.ContainsFunc(batch, func(p *Process) bool { return p.asked() == later })
 	if err = m.settled(batch, repeated, words, err); err == nil {
 		if delayed {
@@ -85,7 +83,7 @@ func (m *membership) settle(batch []*Process) bool {
 		return true
 	}
 	m.life.w.hooks.error(failed(err, "settle %d processes of queue %q", len(batch), m.station.name))
-	if refusal(err) {
+	if wire.Lasts(err) {
 		for _, p := range batch {
 			p.refused(err)
 		}
@@ -93,16 +91,10 @@ func (m *membership) settle(batch []*Process) bool {
 	return false
 }
 
-// settledAlong takes what was settled by a take out of its answer. Without an answer it is the
-// settler's again.
-func (m *membership) settledAlong(batch []*Process, repeated bool, answer []any, err error) ([]any, error) {
+// settledAlong is settled for what went with a take. Without an answer it is the settler's again.
+func (m *membership) settledAlong(batch []*Process, repeated bool, words wire.Outcomes, err error) error {
 	if len(batch) == 0 {
-		return answer, err
-	}
-	words := ""
-	if err == nil && len(answer) > 3 {
-		words, err = redis.String(answer[3], nil)
-		answer = slices.Delete(answer, 3, 4)
+		return err
 	}
 	err = m.settled(batch, repeated, words, err)
 	if err != nil {
@@ -112,13 +104,13 @@ func (m *membership) settledAlong(batch []*Process, repeated bool, answer []any,
 			}
 		}
 	}
-	return answer, err
+	return err
 }
 
 // settled tells what became of a batch, if it was answered.
-func (m *membership) settled(batch []*Process, repeated bool, words string, err error) error {
-	if err == nil && (words == "" || strings.Count(words, " ") != len(batch)-1) {
-		err = fmt.Errorf("%w: an answer that cannot be read: %d outcomes for %d processes", ErrUnknown, strings.Count(words, " ")+1, len(batch))
+func (m *membership) settled(batch []*Process, repeated bool, words wire.Outcomes, err error) error {
+	if err == nil && words.Len() != len(batch) {
+		err = fmt.Errorf("%w: an answer that cannot be read: %d outcomes for %d processes", ErrUnknown, words.Len(), len(batch))
 	}
 	for _, p := range batch {
 		p.unsure = p.unsure || repeated || errors.Is(err, ErrUnknown)
@@ -128,9 +120,7 @@ func (m *membership) settled(batch []*Process, repeated bool, words string, err 
 	}
 	m.forget(batch...)
 	for _, p := range batch {
-		var word string
-		word, words, _ = strings.Cut(words, " ")
-		p.record(p.became(outcome(word)), nil)
+		p.record(p.became(outcome(words.Next())), nil)
 	}
 	m.life.w.hooks.settle(batch...)
 	return nil

@@ -3,7 +3,8 @@ package worqr
 import (
 	"cmp"
 	"slices"
-	"strconv"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // named sorts a batch and appends how settle.lua is told of it: what is finished first and in the
@@ -30,15 +31,7 @@ func named(text []byte, batch []*Process) []byte {
 			}
 			n++
 		}
-		text = run(text, first, n, what)
+		text = wire.AppendRun(text, wire.Run{Number: first.number, Token: first.token, Count: n}, wire.Outcome(what))
 	}
 	return text
-}
-
-// run appends n processes with numbers and tokens that rise by one.
-func run(text []byte, first *Process, n int64, what outcome) []byte {
-	for _, part := range [...]int64{first.number, first.token, n} {
-		text = append(strconv.AppendInt(text, part, 10), ' ')
-	}
-	return append(append(text, what...), ' ')
 }

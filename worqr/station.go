@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // While handlers return quickly, tasks are taken ahead of the slots, as many as the limit, but 16
@@ -26,6 +28,7 @@ const alongMost = 16
 // so the limit holds across lapses.
 type station struct {
 	name    string
+	wire    wire.Queue
 	handler Handler  // nil: tasks are taken by Worker.Take
 	limit   int      // 0: none, of persistent tasks
 	hold    *keeping // nil: one-shot tasks
@@ -50,10 +53,11 @@ type station struct {
 // slot lets one handler run.
 type slot struct{ failures int }
 
-func newStation(name string, q Queue) *station {
-	st := &station{name: name, handler: q.Handler, limit: q.Limit, fast: q.fast(), opening: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
+func newStation(mesh *wire.Mesh, name string, q Queue) *station {
+	st := &station{name: name, wire: mesh.Queue(name), handler: q.Handler, limit: q.Limit, fast: q.fast(), opening: make(chan struct{}, 1), freed: make(chan struct{}, 1)}
 	if q.Persistent {
-		st.hold = newKeeping(q.Hold)
+		st.hold = newKeeping(mesh.Hold(name), q.Hold)
+		st.wire = st.hold.wire.Queue
 	}
 	return st
 }

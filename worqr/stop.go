@@ -103,7 +103,7 @@ func (w *Worker) leave(l *life, lastCall ending) error {
 	l.stopWatching()
 	if err == nil && l.ctx.Err() == nil {
 		w.lapsed(l) // no more to be told: a beat may find the heartbeat gone before the answer is here
-		if _, err = w.mesh.mesh(last, leaveScript, l.id, "left"); err == nil {
+		if err = w.mesh.wire.Leave(last, l.id); err == nil {
 			w.hooks.leave(l.id)
 			w.log.Info().Str("worker", l.id).Msg("worqr: left")
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // admit waits until a hold may be started: after a death not all that its worker held starts at
@@ -37,13 +37,13 @@ func (k *keeping) turn() time.Time {
 
 // admitted waits for the turn of an upstream in the whole mesh.
 func (m *membership) admitted(ctx context.Context, group string, rate float64) error {
-	wait, err := redis.Int64(m.life.w.mesh.queue(ctx, admitScript, m.station.name, group, int64(1e6/rate)))
+	wait, err := m.station.hold.wire.Admit(ctx, group, rate)
 	if ctx.Err() != nil {
 		return nil
 	}
 	if err != nil {
-		return failed(err, "wait for the turn of upstream %q of queue %q", clip(group), m.station.name)
+		return failed(err, "wait for the turn of upstream %q of queue %q", wire.Clip(group), m.station.name)
 	}
-	_ = sleep(ctx, time.Duration(wait)*time.Microsecond)
+	_ = sleep(ctx, wait)
 	return nil
 }

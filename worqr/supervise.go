@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/worqr/worqr-go/heartbeat"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // round is one look at the heartbeats of all peers. One peer in the mesh does it each interval: its
@@ -43,65 +42,52 @@ func (l *life) round(ctx context.Context) {
 			l.w.hooks.error(failed(err, "reclaim worker %s", id))
 		}
 	}
-	if turn.queue != "" {
+	if turn.Queue != "" {
 		if err := l.w.examine(ctx, turn); err != nil && ctx.Err() == nil {
-			l.w.hooks.error(failed(err, "examine queue %q", turn.queue))
+			l.w.hooks.error(failed(err, "examine queue %q", turn.Queue))
 		}
 	}
 }
 
-// turn is the queue whose turn in the rota it is, and what sweep said about the list of queues
-// before.
-type turn struct{ queue, notes string }
-
-// claimFor is for how long a round is claimed, in milliseconds: a little less than from one beat to
+// claimFor is for how long a round is claimed: a little less than from one beat to
 // the next, so that a mesh of one has its round at each. Of workers that sweep at different rates a
 // slow one keeps no other from it for longer than a third of the lapse, which all have in common.
-func (l *life) claimFor(willing bool) int64 {
+func (l *life) claimFor(willing bool) time.Duration {
 	if !willing {
 		return 0
 	}
-	return max(1, (min(l.w.cfg.Sweep, l.w.cfg.Lapse/3) * 4 / 5).Milliseconds())
+	return max(time.Millisecond, min(l.w.cfg.Sweep, l.w.cfg.Lapse/3)*4/5)
 }
 
 // sweep reads all pages and returns who is dead, which of the absent were seen to live on, and the
 // turn.
-func (l *life) sweep(ctx context.Context, claim bool) (dead []string, seen map[string]bool, next turn, err error) {
+func (l *life) sweep(ctx context.Context, claim bool) (dead []string, seen map[string]bool, next wire.Turn, err error) {
 	total := 0
 	absent := map[string]heartbeat.Absent{}
 	seen = map[string]bool{}
 	for cursor := "0"; ; {
 		sent := time.Now()
-		answer, err := redis.Values(l.w.mesh.mesh(ctx, sweepScript, l.id, l.w.cfg.Lapse.Milliseconds(), cursor, l.claimFor(claim), l.claimFor(true)))
+		page, err := l.w.mesh.wire.Sweep(ctx, wire.Sweep{
+			Worker: l.id, Lapse: l.w.cfg.Lapse, Cursor: cursor, Claim: l.claimFor(claim), ClaimTurn: l.claimFor(true),
+		})
 		if err != nil {
-			return nil, nil, turn{}, err
+			return nil, nil, wire.Turn{}, err
 		}
-		var now int64
-		var run, claimed string
-		var at turn
-		rows, err := redis.Scan(answer, &now, &run, &claimed, &cursor, &total, &at.queue, &at.notes)
-		if err != nil {
-			return nil, nil, turn{}, err
+		l.judge.Server(page.Run)
+		l.judge.Sample(sent, time.Now(), page.Clock)
+		if !page.Granted {
+			return nil, nil, wire.Turn{}, nil // a peer has this round
 		}
-		l.judge.Server(run)
-		l.judge.Sample(sent, time.Now(), time.Duration(now)*time.Microsecond)
-		if claimed == "0" {
-			return nil, nil, turn{}, nil // a peer has this round
+		if page.Turn.Queue != "" {
+			next = page.Turn
 		}
-		if at.queue != "" {
-			next = at
-		}
-		for row := range slices.Chunk(rows, 3) {
-			var a heartbeat.Absent
-			var lives bool
-			if _, err := redis.Scan(row, &a.ID, &a.ByHand, &lives); err != nil {
-				return nil, nil, turn{}, err
-			}
+		for _, a := range page.Absent {
 			if a.ID != l.id { // our own lease tells us
-				absent[a.ID], seen[a.ID] = a, lives
+				absent[a.ID], seen[a.ID] = heartbeat.Absent{ID: a.ID, ByHand: a.ByHand}, a.Lives
 			}
 		}
-		if cursor == "0" {
+		total = page.Workers
+		if cursor = page.Next; cursor == "0" {
 			break
 		}
 	}
@@ -115,9 +101,9 @@ func (l *life) sweep(ctx context.Context, claim bool) (dead []string, seen map[s
 // examine is the rota's look at one queue, for what two slots cannot do in one step: a member
 // without an owner is reclaimed, a reclaim that its peer left half-way is completed, marks that
 // concern nobody go, and so does the queue from the list when it is empty and nobody serves it.
-func (w *Worker) examine(ctx context.Context, at turn) error {
-	queue := at.queue
-	roll, tidy, err := w.mesh.inspect(ctx, queue, at.notes)
+func (w *Worker) examine(ctx context.Context, at wire.Turn) error {
+	queue := at.Queue
+	roll, tidy, err := w.mesh.inspect(ctx, queue, at.Notes)
 	if err != nil {
 		return err
 	}
@@ -135,7 +121,7 @@ func (w *Worker) examine(ctx context.Context, at turn) error {
 		if !mine {
 			continue // another tells of it
 		}
-		w.hooks.reclaim(workerOf(id), queue, n)
+		w.hooks.reclaim(wire.WorkerOf(id), queue, n)
 		w.log.Info().Str("membership", id).Str("queue", queue).Int("returned", n).Msg("worqr: reclaimed a membership without an owner")
 	}
 	return tidy()
@@ -144,20 +130,20 @@ func (w *Worker) examine(ctx context.Context, at turn) error {
 // orphans answers which members have no owner: on their way back already; of a worker that does not
 // serve this queue, as far as its workmap says, which is read afterwards and always has the queue
 // before the queue has the member; or not the newest membership of their worker.
-func (w *Worker) orphans(ctx context.Context, queue string, members []member) ([]string, error) {
+func (w *Worker) orphans(ctx context.Context, queue string, members []wire.Member) ([]string, error) {
 	newest := map[string]string{}
 	var orphans []string
 	for _, who := range members {
-		worker := workerOf(who.id)
+		worker := wire.WorkerOf(who.ID)
 		switch other := newest[worker]; {
-		case who.returning:
-			orphans = append(orphans, who.id)
+		case who.Returning:
+			orphans = append(orphans, who.ID)
 		case other == "":
-			newest[worker] = who.id
+			newest[worker] = who.ID
 		default:
-			older, newer := who.id, other
-			if laterMembership(who.id, other) {
-				older, newer = other, who.id
+			older, newer := who.ID, other
+			if wire.LaterMembership(who.ID, other) {
+				older, newer = other, who.ID
 			}
 			newest[worker] = newer
 			orphans = append(orphans, older)
@@ -168,28 +154,15 @@ func (w *Worker) orphans(ctx context.Context, queue string, members []member) ([
 		workers = append(workers, worker)
 	}
 	for chunk := range slices.Chunk(workers, chunkTasks) {
-		args := []any{queue}
-		for _, worker := range chunk {
-			args = append(args, worker)
-		}
-		served, err := redis.Ints(w.mesh.mesh(ctx, servedScript, args...))
+		served, err := w.mesh.wire.Served(ctx, queue, chunk)
 		if err != nil {
 			return nil, err
 		}
 		for i, worker := range chunk {
-			if served[i] == 0 {
+			if !served[i] {
 				orphans = append(orphans, newest[worker])
 			}
 		}
 	}
 	return orphans, nil
-}
-
-// laterMembership compares two memberships of one worker: their numbers rise, so the longer one is
-// later, and of two equally long ones the greater.
-func laterMembership(a, b string) bool {
-	if len(a) != len(b) {
-		return len(a) > len(b)
-	}
-	return a > b
 }

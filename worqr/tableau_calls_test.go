@@ -1,13 +1,12 @@
 package worqr_test
 
 import (
-	"crypto/sha1"
 	"fmt"
 	"strings"
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/worqr/worqr-go/worqr"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // A call is one run of a script in a tableau.
@@ -24,7 +23,7 @@ func (k call) String() string {
 
 // words are those of the EVALSHA.
 func (k call) words() redis.Args {
-	words := redis.Args{fmt.Sprintf("%x", sha1.Sum([]byte(worqr.ScriptSource(k.script)))), 1, k.key, "ns@0"}
+	words := redis.Args{wire.Named(k.script).SHA, 1, k.key, "ns@0"}
 	switch k.key {
 	case plainKey:
 		words = words.Add("q")

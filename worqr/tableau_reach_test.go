@@ -1,14 +1,13 @@
 package worqr_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/gomodule/redigo/redis"
 
-	"github.com/worqr/worqr-go/worqr"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // What the tableau proves it proves of what the scripts come to: every command that stands in a
@@ -35,12 +34,9 @@ func TestTheTableauReachesEveryCommand(t *testing.T) {
 			ran[k.script+" "+found[1]] = true
 		}
 	}
-	for _, name := range worqr.ScriptNames() {
-		source, err := os.ReadFile("lua/" + name + ".lua")
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(string(source), "")
+	for _, s := range wire.Scripts() {
+		name, own := s.Name, wire.Text(s.Files[len(s.Files)-1])
+		text := regexp.MustCompile(`(?m)--.*$`).ReplaceAllString(own, "")
 		for _, found := range called.FindAllStringSubmatch(text, -1) {
 			word := found[1]
 			if except[name+" "+word] == "" && !ran[name+" "+strings.ToLower(word)] {

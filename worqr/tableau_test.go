@@ -12,7 +12,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"github.com/worqr/worqr-go/internal/redistest"
-	"github.com/worqr/worqr-go/worqr"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // A tableau is a mesh in which each script finds something of all that it can find: members, a dead
@@ -61,8 +61,8 @@ func newTableau(t testing.TB) *tableau {
 		expiry, _ := redis.Int(tb.c.Do("PTTL", key))
 		tb.keys, tb.types[key] = append(tb.keys, key, strconv.Itoa(max(expiry, 0)), dump), kind
 	}
-	for _, name := range worqr.ScriptNames() {
-		if _, err := tb.c.Do("SCRIPT", "LOAD", worqr.ScriptSource(name)); err != nil {
+	for _, s := range wire.Scripts() {
+		if _, err := tb.c.Do("SCRIPT", "LOAD", s.Source); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,13 +3,10 @@ package worqr
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // take brings up to count tasks from the front of the queue. What is settled goes in the same
@@ -17,7 +14,7 @@ import (
 //
 // Numbers whose take was not answered are asked for again, as many as before: whatever copy ran,
 // they answer the same.
-func (m *membership) take(ctx context.Context, count int, park parking, along bool) ([]*Process, error) {
+func (m *membership) take(ctx context.Context, count int, park wire.Parking, along bool) ([]*Process, error) {
 	for {
 		repeat := m.pending > 0
 		if repeat {
@@ -27,18 +24,17 @@ func (m *membership) take(ctx context.Context, count int, park parking, along bo
 		m.taking = true
 		m.mu.Unlock()
 		begun := time.Now()
-		args := append(make([]any, 0, 5), m.id, m.next, count, string(park))
+		request := wire.Take{Member: m.id, First: m.next, Count: count, Park: park}
 		var settling []*Process
 		if along {
 			settling = m.outbox.fresh()
 		}
 		if len(settling) > 0 {
-			args = append(args, named(nil, settling))
+			request.Settle = named(nil, settling)
 		}
-		reply, repeated, err := m.life.w.mesh.queueTold(ctx, m.script(takeScript, holdTakeScript), m.station.name, args...)
-		answer, err := redis.Values(reply, err)
-		answer, err = m.settledAlong(settling, repeated, answer, err)
-		processes, help, err := m.answered(answer, err)
+		taken, repeated, err := m.station.wire.Take(ctx, request)
+		err = m.settledAlong(settling, repeated, taken.Settled, err)
+		processes, err := m.answered(taken, err)
 		switch {
 		case errors.Is(err, ErrFenced):
 			m.fenced()
@@ -49,7 +45,7 @@ func (m *membership) take(ctx context.Context, count int, park parking, along bo
 			return nil, err
 		case err != nil:
 			return nil, err
-		case help:
+		case taken.Help:
 			if err := giveWay(ctx, begun); err != nil {
 				m.pending = count // what the numbers hold comes again
 				return nil, err
@@ -76,31 +72,14 @@ func (m *membership) take(ctx context.Context, count int, park parking, along bo
 
 // answered enters what a take brought into the books, and applies the cancels that were heard
 // meanwhile.
-func (m *membership) answered(answer []any, err error) (processes []*Process, help bool, _ error) {
-	var newest int64
-	var state, runs string
-	if err == nil {
-		answer, err = redis.Scan(answer, &newest, &state, &runs)
-	}
-	var rows []string
-	var due time.Duration
-	if err == nil && m.station.hold != nil {
-		answer, rows, due, err = unpackHolds(answer)
-	}
-	if err == nil {
-		processes, err = m.unpack(runs, answer)
-	}
-	for i := range rows {
-		if err == nil {
-			processes[i].past, err = parsePast(rows[i])
-		}
-	}
+func (m *membership) answered(taken wire.Taken, err error) ([]*Process, error) {
+	processes := m.unpack(taken)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	hints := m.hints
 	m.taking, m.hints = false, nil
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	for _, p := range processes {
 		m.seen = min(m.seen, p.token) // of a take that is repeated: a look may have passed over marks that concern it
@@ -109,43 +88,24 @@ func (m *membership) answered(answer []any, err error) (processes []*Process, he
 			p.cancelledBy(e)
 		}
 	}
-	if newest > m.seen {
+	if taken.Newest > m.seen {
 		m.life.lookSoon(m)
 	}
-	m.behind = behind{state == "MORE", due}
-	return processes, state == "HELP", nil
+	m.behind = behind{taken.More, taken.Due}
+	return processes, nil
 }
 
-// unpack makes processes of tasks, which have numbers and tokens in runs: see take.lua.
-func (m *membership) unpack(runs string, tasks []any) ([]*Process, error) {
-	processes := make([]*Process, 0, len(tasks))
+// unpack makes processes of what a take brought.
+func (m *membership) unpack(taken wire.Taken) []*Process {
+	processes := make([]*Process, len(taken.Rows))
 	now := time.Now()
-	for runs != "" && len(processes) < len(tasks) {
-		var run [3]int64 // number, token, count
-		for i := range run {
-			var word string
-			word, runs, _ = strings.Cut(runs, " ")
-			n, err := strconv.ParseInt(word, 10, 64)
-			if err != nil {
-				return nil, fmt.Errorf("an answer that cannot be read: %w", err)
-			}
-			run[i] = n
-		}
-		for i := range run[2] {
-			if len(processes) == len(tasks) {
-				return nil, errors.New("an answer that cannot be read: it names more processes than tasks")
-			}
-			task, err := redis.Bytes(tasks[len(processes)], nil)
-			if err != nil {
-				return nil, fmt.Errorf("an answer that cannot be read: %w", err)
-			}
-			processes = append(processes, &Process{of: m, number: run[0] + i, token: run[1] + i, task: task, taken: now})
-		}
+	for i, row := range taken.Rows {
+		processes[i] = &Process{of: m, number: row.Number, token: row.Token, task: row.Task, taken: now}
 	}
-	if len(processes) < len(tasks) {
-		return nil, errors.New("an answer that cannot be read: it names fewer processes than tasks")
+	for i, past := range taken.Pasts {
+		processes[i].past = Past{Reason(past.Why), past.Token, past.Checkpoint}
 	}
-	return processes, nil
+	return processes
 }
 
 // giveBack returns what a take brought and nobody here is to work on. The caller has the turn.
@@ -177,9 +137,9 @@ func (m *membership) putFront(ctx context.Context, processes []*Process) error {
 	for chunk := range slices.Chunk(processes, chunkTasks) {
 		var text []byte
 		for _, p := range slices.Backward(chunk) { // the last named is taken first
-			text = run(text, p, 1, m.undone())
+			text = wire.AppendRun(text, wire.Run{Number: p.number, Token: p.token, Count: 1}, wire.Outcome(m.undone()))
 		}
-		if _, err := m.life.w.mesh.queue(ctx, m.script(settleScript, holdSettleScript), m.station.name, m.id, text); err != nil {
+		if _, _, err := m.station.wire.Settle(ctx, m.id, text); err != nil {
 			return failed(err, "put back processes of queue %q", m.station.name)
 		}
 	}

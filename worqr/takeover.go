@@ -3,6 +3,8 @@ package worqr
 import (
 	"context"
 	"fmt"
+
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Takeover says what lets a peer take over the tasks of a worker that died. Where nothing else is
@@ -56,7 +58,7 @@ func (t Takeover) String() string {
 func (w *Worker) Takeover(queue string) (Takeover, error) {
 	m, err := w.open(queue)
 	if err != nil {
-		return 0, failed(err, "takeover of queue %q", clip(queue))
+		return 0, failed(err, "takeover of queue %q", wire.Clip(queue))
 	}
 	if m.allowed.Load() {
 		return Fast, nil

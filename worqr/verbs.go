@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // Cancelled is what Cancel found.
@@ -31,37 +30,31 @@ type Cancelled struct {
 // known.
 func (m *Mesh) Cancel(ctx context.Context, queue string, task []byte) (Cancelled, error) {
 	var c Cancelled
-	answer, err := m.mark(ctx, queue, cancelScript, task)
+	ticket, err := m.ticket(ctx, queue)
 	if err == nil {
-		c, err = m.cancelled(ctx, queue, task, answer)
+		c, err = m.cancelled(ctx, queue, task, ticket)
 	}
 	if err != nil {
-		return c, failed(err, "cancel in queue %q", clip(queue))
+		return c, failed(err, "cancel in queue %q", wire.Clip(queue))
 	}
 	return c, nil
 }
 
-// cancelled reads the answer to cancel.
-func (m *Mesh) cancelled(ctx context.Context, queue string, task []byte, answer []any) (c Cancelled, err error) {
-	var mark int64
-	named := false
-	rows, err := redis.Scan(answer, &c.Waiting, &mark, &named)
+func (m *Mesh) cancelled(ctx context.Context, queue string, task []byte, ticket int64) (c Cancelled, err error) {
+	calls := m.wire.Queue(queue)
+	found, err := calls.Cancel(ctx, task, ticket)
 	if err != nil {
 		return c, err
 	}
-	if !named {
-		if c.Running, err = m.holders(ctx, queue, fingerprint(task), mark); err == nil {
-			_, err = m.queue(ctx, tellScript, queue, task, mark)
+	c.Waiting = found.Waiting
+	if !found.Named {
+		if c.Running, err = m.holders(ctx, queue, wire.Fingerprint(task), found.Mark); err == nil {
+			err = calls.Tell(ctx, task, found.Mark)
 		}
 		return c, err
 	}
-	for row := range slices.Chunk(rows, 2) {
-		p := ProcessInfo{Queue: queue, Task: bytes.Clone(task)}
-		if _, err := redis.Scan(row, &p.ID, &p.Token); err != nil {
-			return c, err
-		}
-		p.Worker = workerOf(p.ID)
-		c.Running = append(c.Running, p)
+	for _, p := range found.Copies {
+		c.Running = append(c.Running, ProcessInfo{ID: p.Process, Queue: queue, Worker: wire.WorkerOf(p.Process), Token: p.Token, Task: bytes.Clone(task)})
 	}
 	slices.SortFunc(c.Running, func(a, b ProcessInfo) int { return cmp.Compare(a.Token, b.Token) })
 	return c, nil
@@ -72,25 +65,25 @@ func (m *Mesh) cancelled(ctx context.Context, queue string, task []byte, answer 
 // its worker dies. A new Enqueue makes the queue again.
 // Errors: ErrInvalid, ErrUnknown, ErrWrongType, ErrClosed.
 func (m *Mesh) DeleteQueue(ctx context.Context, queue string) (int, error) {
-	answer, err := m.mark(ctx, queue, deleteScript)
-	n := 0
+	ticket, err := m.ticket(ctx, queue)
+	var found wire.Deleted
 	if err == nil {
-		_, err = redis.Scan(answer, &n)
+		found, err = m.wire.Queue(queue).Delete(ctx, ticket)
 	}
 	if err != nil {
-		return 0, failed(err, "delete queue %q", clip(queue))
+		return 0, failed(err, "delete queue %q", wire.Clip(queue))
 	}
 	_ = m.unlist(ctx, queue) // it is deleted; the rota takes it off the list otherwise
-	return n, nil
+	return found.Waiting, nil
 }
 
 // unlist takes a queue off the list, if it is empty and unserved.
 func (m *Mesh) unlist(ctx context.Context, queue string) error {
-	notes, err := redis.String(m.read(ctx, "HGET", m.keys.mesh()+":mesh", "notes"))
-	if err != nil && !errors.Is(err, redis.ErrNil) {
+	notes, err := m.wire.Notes(ctx)
+	if err != nil {
 		return err
 	}
-	_, tidy, err := m.inspect(ctx, queue, cmp.Or(notes, "0"))
+	_, tidy, err := m.inspect(ctx, queue, notes)
 	if err != nil {
 		return err
 	}
@@ -108,49 +101,33 @@ func (m *Mesh) inspect(ctx context.Context, queue, notes string) (r roll, tidy f
 		if r.marks == 0 && (r.waiting > 0 || len(r.members) > 0) {
 			return nil
 		}
-		trimmed, err := redis.Ints(m.queue(ctx, trimScript, queue, r.oldest))
-		if err == nil && trimmed[1] == 1 {
-			_, err = m.mesh(ctx, forgetScript, queue, notes)
+		empty, err := m.wire.Queue(queue).Trim(ctx, r.oldest)
+		if err == nil && empty {
+			err = m.wire.Forget(ctx, queue, notes)
 		}
 		return err
 	}, nil
 }
 
-// mark runs cancel or delete. Both carry the newest token from before their first copy, by which a
-// late copy of them is known.
-func (m *Mesh) mark(ctx context.Context, queue string, s *script, args ...any) ([]any, error) {
+// ticket is what a cancel or a delete carries from before its first copy, by which a late copy of
+// it is known.
+func (m *Mesh) ticket(ctx context.Context, queue string) (int64, error) {
 	if err := m.usable(queue); err != nil {
-		return nil, err
+		return 0, err
 	}
-	newest, err := redis.String(m.queue(ctx, newestScript, queue))
-	if err != nil {
-		return nil, err
-	}
-	for i, arg := range args {
-		if task, ok := arg.([]byte); ok && task == nil {
-			args[i] = []byte{}
-		}
-	}
-	return redis.Values(m.queue(ctx, s, queue, append(args, newest)...))
+	return m.wire.Queue(queue).Newest(ctx)
 }
 
 // Fail ends a worker by its id, from anywhere. It is told and stops; its processes go to peers as
 // soon as it cannot trust its last heartbeat any more.
 // Errors: ErrGone when no such worker is registered, ErrClosed.
 func (m *Mesh) Fail(ctx context.Context, worker string) error {
-	err := m.ctx.Err()
-	if err != nil {
-		err = ErrClosed
-	}
-	var n int
-	if err == nil {
-		n, err = redis.Int(m.mesh(ctx, failScript, worker))
-	}
-	if err == nil && n == 0 {
+	registered, err := m.wire.Fail(ctx, worker)
+	if err == nil && !registered {
 		err = ErrGone
 	}
 	if err != nil {
-		return failed(err, "fail worker %q", clip(worker))
+		return failed(err, "fail worker %q", wire.Clip(worker))
 	}
 	return nil
 }

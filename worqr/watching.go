@@ -6,9 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
-
 	"github.com/worqr/worqr-go/internal/presence"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 const (
@@ -41,9 +40,9 @@ func (l *life) watching(ctx context.Context) {
 			continue
 		}
 		sent := time.Now()
-		look, err := l.present(ctx)
+		look, err := l.w.mesh.wire.Watch(ctx, l.id, watchClaim)
 		received := time.Now()
-		l.watcher.Store(err == nil && look.role != "")
+		l.watcher.Store(err == nil && look.Role != wire.Neither)
 		if now := l.restored.Load(); now != restored {
 			watch, restored = nil, now // another server may count now: who was seen by the one before was not seen by it
 		}
@@ -53,9 +52,9 @@ func (l *life) watching(ctx context.Context) {
 				l.w.hooks.error(failed(err, "watch the presence of the workers"))
 			}
 			watch, pause = nil, jitter(watchRest)
-		case look.role == "deputy":
-			watch, pause = nil, max(look.left, 10*time.Millisecond)+5*time.Millisecond // so that it has ended
-		case look.role == "":
+		case look.Role == wire.Deputy:
+			watch, pause = nil, max(look.Left, 10*time.Millisecond)+5*time.Millisecond // so that it has ended
+		case look.Role == wire.Neither:
 			watch, pause = nil, jitter(watchIdle)
 		default:
 			if watch == nil {
@@ -63,15 +62,15 @@ func (l *life) watching(ctx context.Context) {
 					panic(err) // constants
 				}
 			}
-			if slices.ContainsFunc(look.rows, func(r presence.Row) bool { return r.ID == l.id && r.Subscribers == 0 }) {
+			if slices.ContainsFunc(look.Rows, func(r wire.Present) bool { return r.ID == l.id && r.Subscribers == 0 }) {
 				l.recount() // one that is not seen itself concludes nothing about others
 			}
-			findings := watch.Look(sent, received, l.noted(look.rows))
+			findings := watch.Look(sent, received, l.noted(look.Rows))
 			for _, id := range rescues.done() {
 				watch.Taken(id)
 			}
 			rescues.begin(findings.Dead, func(dead []presence.Suspect) []string { return l.w.rescue(ctx, dead) })
-			if pause = findings.Next; look.watched < 2 {
+			if pause = findings.Next; look.Workers < 2 {
 				pause = jitter(watchRest) // there is nobody else
 			}
 		}
@@ -81,42 +80,14 @@ func (l *life) watching(ctx context.Context) {
 // noted tells of which workers this one may believe that the server counted them before. When Redis
 // was restarted all of them come back one after the other, the judge among them: it has to see each
 // one first, or those that are late would seem gone.
-func (l *life) noted(rows []presence.Row) []presence.Row {
+func (l *life) noted(rows []wire.Present) []presence.Row {
 	restored := l.restored.Load()
-	for i := range rows {
-		rows[i].Appeared = restored == nil || time.Since(*restored) > l.w.cfg.Lapse
+	appeared := restored == nil || time.Since(*restored) > l.w.cfg.Lapse
+	noted := make([]presence.Row, len(rows))
+	for i, r := range rows {
+		noted[i] = presence.Row{ID: r.ID, Subscribers: r.Subscribers, Ends: r.Ends, Appeared: appeared}
 	}
-	return rows
-}
-
-// presences is what one look says.
-type presences struct {
-	watched int
-	role    string        // "watcher", "deputy", or "" for none of them
-	left    time.Duration // until the watcher's claim ends
-	rows    []presence.Row
-}
-
-// present asks who is present.
-func (l *life) present(ctx context.Context) (p presences, err error) {
-	answer, err := redis.Values(l.w.mesh.mesh(ctx, watchScript, l.id, watchClaim.Milliseconds()))
-	if err != nil {
-		return p, err
-	}
-	var left int64
-	fields, err := redis.Scan(answer, &p.watched, &p.role, &left)
-	if err != nil {
-		return p, err
-	}
-	p.left = time.Duration(left) * time.Millisecond
-	for field := range slices.Chunk(fields, 3) {
-		var row presence.Row
-		if _, err := redis.Scan(field, &row.ID, &row.Subscribers, &row.Ends); err != nil {
-			return p, err
-		}
-		p.rows = append(p.rows, row)
-	}
-	return p, nil
+	return noted
 }
 
 // rescue takes over from workers that are not present any more what may be taken over Fast, and
@@ -127,11 +98,11 @@ func (w *Worker) rescue(ctx context.Context, dead []presence.Suspect) (taken []s
 	for _, s := range dead {
 		alive := false
 		err := w.eachMembership(ctx, s.ID, func(at place) error {
-			said, err := redis.String(w.mesh.queue(ctx, rescueScript, at.queue, at.membership, w.mesh.keys.mesh()+":worker:"+s.ID, s.Ends, presence.JudgeGrace.Milliseconds()))
-			if err == nil && said == "OK" {
+			became, err := w.mesh.wire.Queue(at.queue).Rescue(ctx, wire.Rescue{Member: at.membership, Worker: s.ID, Ends: s.Ends, Lived: presence.JudgeGrace})
+			if became == wire.Out {
 				fenced[s.ID] = append(fenced[s.ID], at)
 			}
-			alive = alive || said == "ALIVE"
+			alive = alive || became == wire.Alive
 			return err
 		})
 		if err == nil && !alive {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/worqr/worqr-go/events"
 	"github.com/worqr/worqr-go/internal/subscribe"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // On calls fn with the events of a queue: tasks were added, canceled or finished, or the queue was
@@ -23,7 +24,7 @@ func (w *Worker) On(queue string, fn func(events.Event)) (stop func(), err error
 		return nil, failed(err, "on")
 	}
 	if fn == nil {
-		return nil, failed(fmt.Errorf("%w: the callback for queue %q is nil", ErrInvalid, clip(queue)), "on")
+		return nil, failed(fmt.Errorf("%w: the callback for queue %q is nil", ErrInvalid, wire.Clip(queue)), "on")
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -67,7 +68,7 @@ func (w *Worker) StartWork(ctx context.Context, queue string) error {
 		}
 	}
 	if err != nil {
-		return failed(err, "start work on queue %q", clip(queue))
+		return failed(err, "start work on queue %q", wire.Clip(queue))
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ func (w *Worker) opened(ctx context.Context, st *station) error {
 
 // station finds a queue, or makes it when the worker is running.
 func (w *Worker) station(queue string) (*station, error) {
-	if err := checkQueue(queue); err != nil {
+	if err := wire.CheckQueue(queue); err != nil {
 		return nil, err
 	}
 	w.mu.Lock()
@@ -111,7 +112,7 @@ func (w *Worker) station(queue string) (*station, error) {
 	}
 	st := w.stations[queue]
 	if st == nil {
-		st = newStation(queue, w.cfg.queue(queue))
+		st = newStation(w.mesh.wire, queue, w.cfg.queue(queue))
 		w.stations[queue] = st
 	}
 	return st, nil
@@ -141,7 +142,7 @@ func (w *Worker) StopWork(ctx context.Context, queue string) error {
 		})
 	}
 	if err != nil {
-		return failed(err, "stop work on queue %q", clip(queue))
+		return failed(err, "stop work on queue %q", wire.Clip(queue))
 	}
 	return nil
 }
@@ -155,7 +156,7 @@ func (w *Worker) StopWork(ctx context.Context, queue string) error {
 func (w *Worker) Take(ctx context.Context, queue string) (*Process, error) {
 	p, err := w.takeOne(ctx, queue)
 	if err != nil {
-		return nil, failed(err, "take from queue %q", clip(queue))
+		return nil, failed(err, "take from queue %q", wire.Clip(queue))
 	}
 	w.hooks.take(p)
 	return p, nil
@@ -183,7 +184,7 @@ func (w *Worker) takeOne(ctx context.Context, queue string) (*Process, error) {
 	if m.closing.Load() {
 		return nil, ErrNotWorking
 	}
-	processes, err := m.take(ctx, 1, parkNever, false)
+	processes, err := m.take(ctx, 1, wire.ParkNever, false)
 	if err == nil && len(processes) == 0 {
 		err = ErrEmpty
 	}

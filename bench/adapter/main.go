@@ -37,7 +37,7 @@ func Main(p Peer) {
 	var limit time.Duration
 	flag.StringVar(&o.Redis, "redis", "127.0.0.1:6379", "host:port")
 	flag.StringVar(&o.Postgres, "postgres", "", "URL")
-	flag.StringVar(&o.Scripts, "scripts", "", "folder of the Lua scripts")
+	flag.StringVar(&o.Scripts, "scripts", "", "file with the Lua scripts")
 	flag.StringVar(&o.Mode, "mode", "mixed", "what to measure")
 	flag.StringVar(&o.Variant, "variant", "", "configuration of a peer that has several")
 	flag.IntVar(&o.Concurrency, "concurrency", 1, "producers, and handlers at once")

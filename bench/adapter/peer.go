@@ -36,7 +36,7 @@ type Session struct {
 type Options struct {
 	Redis       string // host:port
 	Postgres    string // a URL
-	Scripts     string // the folder of this project's Lua scripts
+	Scripts     string // the file with this project's Lua scripts
 	Mode        string
 	Concurrency int
 	Tasks       int

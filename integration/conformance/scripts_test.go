@@ -17,7 +17,7 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-const folder = "../../worqr/lua/"
+const folder = "../../internal/wire/lua/"
 
 // operation is a script as a client makes it whose author has read docs/protocol.md.
 type operation struct {
@@ -34,16 +34,16 @@ func assemble(t testing.TB) map[string]operation {
 	}
 	part, _, _ = strings.Cut(part, "\n### ")
 	all := map[string]operation{}
-	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]*its own) \| ([a-z_, ]+) \|$`).FindAllStringSubmatch(part, -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| ([^|]*)its own in `([a-z]+)/` \\| ([a-z_, ]+) \\|$").FindAllStringSubmatch(part, -1) {
 		var preludes strings.Builder
 		for _, file := range regexp.MustCompile("`([a-z]+\\.lua)`").FindAllStringSubmatch(row[1], -1) {
 			preludes.WriteString(stripped(t, file[1]))
 		}
-		for _, name := range strings.Split(row[2], ", ") {
+		for _, name := range strings.Split(row[3], ", ") {
 			if _, twice := all[name]; twice {
 				t.Errorf("docs/protocol.md names %s in two rows of the table of files", name)
 			}
-			text := preludes.String() + stripped(t, name+".lua")
+			text := preludes.String() + stripped(t, row[2]+"/"+name+".lua")
 			sum := sha1.Sum([]byte(text))
 			all[name] = operation{text: text, sha: hex.EncodeToString(sum[:]), mesh: preludes.Len() == 0}
 		}
@@ -70,8 +70,8 @@ func stripped(t testing.TB, file string) string {
 }
 
 // A client that assembles the scripts as docs/protocol.md requires gets the bytes that the Go
-// client sends: those of docs/scripts.json, which a test in worqr compares with its loader. The
-// checks show that each script runs.
+// client sends: those of docs/scripts.json, which a test in internal/wire compares with its loader.
+// The checks show that each script runs.
 func TestEveryScriptIsMadeAsThePageSays(t *testing.T) {
 	var file struct {
 		Scripts []struct {
@@ -101,7 +101,7 @@ func TestEveryScriptIsMadeAsThePageSays(t *testing.T) {
 	if len(unnamed) > 0 {
 		t.Errorf("docs/protocol.md lists the files of what is no script: %v", slices.Collect(maps.Keys(unnamed)))
 	}
-	if files, err := filepath.Glob(folder + "*.lua"); err != nil || len(files) < len(file.Scripts) {
+	if files, err := filepath.Glob(folder + "*/*.lua"); err != nil || len(files) < len(file.Scripts) {
 		t.Errorf("%d scripts from %d files, %v", len(file.Scripts), len(files), err)
 	}
 }

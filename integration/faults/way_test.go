@@ -3,16 +3,13 @@
 package faults
 
 import (
-	"crypto/sha1"
-	"encoding/hex"
 	"math/rand/v2"
-	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/worqr/worqr-go/internal/redistest"
+	"github.com/worqr/worqr-go/internal/wire"
 )
 
 // class is what a connection is for, recognized by what it carries.
@@ -46,7 +43,7 @@ type way struct {
 
 func newWay(t testing.TB, target string, random *rand.Rand) *way {
 	t.Helper()
-	w := &way{Proxy: redistest.NewProxy(t, target), beat: digest(t, "beat"), random: random,
+	w := &way{Proxy: redistest.NewProxy(t, target), beat: wire.Named("beat").SHA, random: random,
 		classes: map[int]class{}, troubles: map[class]trouble{}, seen: map[class]int{}}
 	w.Intercept(w.meet)
 	t.Cleanup(w.heal) // a command that waits would keep the proxy
@@ -124,21 +121,4 @@ func (w *way) slow(most time.Duration) {
 		defer w.mu.Unlock()
 		return time.Duration(w.random.Int64N(int64(most)))
 	})
-}
-
-// digest returns the SHA-1 by which a script of the mesh's slot is called.
-func digest(t testing.TB, name string) string {
-	t.Helper()
-	source, err := os.ReadFile("../../worqr/lua/" + name + ".lua")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text strings.Builder
-	for line := range strings.Lines(string(source)) {
-		if s := strings.TrimSpace(line); s != "" && !strings.HasPrefix(s, "--") {
-			text.WriteString(s + "\n")
-		}
-	}
-	sum := sha1.Sum([]byte(text.String()))
-	return hex.EncodeToString(sum[:])
 }

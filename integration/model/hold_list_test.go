@@ -66,7 +66,7 @@ func (c *crew) sameLocation(q *roll, s *stock, task string, at worqr.Location, e
 	default:
 		state = "waiting"
 	}
-	if at.State != state || at.Process != p || at.Worker != c.workerOf(p) || at.Token != s.processes[p].token || at.Deaths != s.deaths(task) {
+	if string(at.State) != state || at.Process != p || at.Worker != c.workerOf(p) || at.Token != s.processes[p].token || at.Deaths != s.deaths(task) {
 		c.fatalf("locate %q: %+v, want %s by %q, token %d, %d deaths", task, at, state, p, s.processes[p].token, s.deaths(task))
 	}
 }

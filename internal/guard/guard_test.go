@@ -21,7 +21,7 @@ var allowed = []string{
 	"github.com/gomodule/redigo/", "github.com/google/uuid", "github.com/rs/zerolog",
 	"github.com/mattn/go-colorable", "github.com/mattn/go-isatty", "golang.org/x/sys/",
 	module + "/worqr", module + "/events", module + "/heartbeat", module + "/internal/pipeline",
-	module + "/internal/presence", module + "/internal/share", module + "/internal/subscribe",
+	module + "/internal/presence", module + "/internal/share", module + "/internal/subscribe", module + "/internal/wire",
 }
 
 func TestTheLibraryLinksNothingElse(t *testing.T) {
@@ -43,15 +43,15 @@ func TestTheLibraryLinksNothingElse(t *testing.T) {
 	}
 }
 
-// Imports go one way: worqr -> heartbeat, and internal/pipeline, presence, share, subscribe ->
-// events. heartbeat and events import the standard library only.
+// Imports go one way: worqr -> heartbeat, and internal/pipeline, presence, share, subscribe and
+// wire -> events. heartbeat and events import the standard library only.
 func TestImportsGoOneWay(t *testing.T) {
 	may := map[string][]string{
 		"heartbeat": {},
 		"events":    {},
 		"worqr": {
 			module + "/events", module + "/heartbeat", module + "/internal/pipeline", module + "/internal/presence",
-			module + "/internal/share", module + "/internal/subscribe",
+			module + "/internal/share", module + "/internal/subscribe", module + "/internal/wire",
 		},
 		"internal/subscribe": {module + "/events"},
 	}
@@ -92,11 +92,12 @@ func TestOnlyLuaPublishes(t *testing.T) {
 	}
 }
 
-// Only script.go sends commands; internal/subscribe/listener.go has the connection that subscribes.
-func TestOnlyTheScriptsFileSendsCommands(t *testing.T) {
+// Only the commander and a line send commands; internal/subscribe/listener.go has the connection
+// that subscribes.
+func TestOnlyTheCommanderAndALineSendCommands(t *testing.T) {
 	sends := []string{"Do", "DoContext", "DoWithTimeout", "Send", "Flush"}
 	for path, names := range calls(t, "worqr", "events", "heartbeat", "examples", "demo", "internal/subscribe") {
-		if path == "worqr/script.go" || path == "internal/subscribe/listener.go" {
+		if path == "worqr/commander.go" || path == "worqr/line.go" || path == "internal/subscribe/listener.go" {
 			continue
 		}
 		for _, name := range names {

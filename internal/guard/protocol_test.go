@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -29,13 +30,14 @@ func TestTheProtocolNamesWhatTheScriptsDo(t *testing.T) {
 
 	scripts := map[string]string{}
 	for name, text := range luaFiles(t) {
-		if name != "lib" && name != "hold" {
-			scripts[name] = "queue"
-			if strings.Contains(text, "-- KEYS[1]") { // the others have the keys that lib.lua describes
-				scripts[name] = "mesh"
-			}
+		if name == "lib" || name == "hold" {
+			continue
 		}
-		for _, word := range regexp.MustCompile(`err = '([A-Z]+) `).FindAllStringSubmatch(text, -1) {
+		scripts[name] = "queue"
+		if strings.Contains(text, "-- KEYS[1]") { // the others have what lib.lua says
+			scripts[name] = "mesh"
+		}
+		for _, word := range regexp.MustCompile(`(?:err = '|return )([A-Z]+)\b`).FindAllStringSubmatch(text, -1) {
 			row := regexp.MustCompile("(?m)^\\| `" + word[1] + "` \\| ([^|]+)").FindStringSubmatch(refusals)
 			if row == nil || !strings.Contains(row[1], name) {
 				t.Errorf("docs/protocol.md does not list that %s refuses with %s", name, word[1])
@@ -49,7 +51,7 @@ func TestTheProtocolNamesWhatTheScriptsDo(t *testing.T) {
 		delete(documented, name)
 	}
 	if len(documented) > 0 {
-		t.Errorf("docs/protocol.md names scripts that are not in worqr/lua: %v", documented)
+		t.Errorf("docs/protocol.md names scripts that are not in internal/wire/lua: %v", documented)
 	}
 }
 
@@ -102,20 +104,21 @@ func TestThePageOnPersistentTasksNamesWhatIsThere(t *testing.T) {
 	}
 }
 
-// luaFiles returns the files of worqr/lua by their names without the ending.
+// luaFiles returns the scripts and their preludes, by their names without the ending.
 func luaFiles(t *testing.T) map[string]string {
 	t.Helper()
-	files, err := filepath.Glob("../../worqr/lua/*.lua")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("scripts: %v, %v", files, err)
-	}
 	texts := map[string]string{}
-	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	err := filepath.WalkDir("../wire/lua", func(path string, d fs.DirEntry, err error) error {
+		name, script := strings.CutSuffix(d.Name(), ".lua")
+		if err != nil || !script {
+			return err
 		}
-		texts[strings.TrimSuffix(filepath.Base(file), ".lua")] = string(source)
+		source, err := os.ReadFile(path)
+		texts[name] = string(source)
+		return err
+	})
+	if err != nil || len(texts) == 0 {
+		t.Fatalf("scripts: %d, %v", len(texts), err)
 	}
 	return texts
 }

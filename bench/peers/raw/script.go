@@ -1,33 +1,27 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 )
 
-// script assembles a script of a queue as the library does: after the preludes that it needs,
-// without comments.
-func script(dir, name string) (string, error) {
-	own, err := os.ReadFile(filepath.Join(dir, name+".lua"))
+// script returns a script in the file that has them as the library sends them.
+func script(path, name string) (string, error) {
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return "", err
 	}
-	files := []string{"lib", name}
-	if strings.Contains(string(own), "-- Needs hold.lua.") {
-		files = []string{"lib", "hold", name}
+	var file struct {
+		Scripts []struct{ Name, Source string }
 	}
-	var text strings.Builder
-	for _, file := range files {
-		source, err := os.ReadFile(filepath.Join(dir, file+".lua"))
-		if err != nil {
-			return "", err
-		}
-		for line := range strings.Lines(string(source)) {
-			if t := strings.TrimSpace(line); t != "" && !strings.HasPrefix(t, "--") {
-				text.WriteString(t + "\n")
-			}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	for _, s := range file.Scripts {
+		if s.Name == name {
+			return s.Source, nil
 		}
 	}
-	return text.String(), nil
+	return "", fmt.Errorf("%s has no script %s", path, name)
 }
