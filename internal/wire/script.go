@@ -105,13 +105,3 @@ func Named(name string) *Script {
 	}
 	return s
 }
-
-// ByDigest returns the script that EVALSHA calls by this digest, nil for none.
-func ByDigest(sha string) *Script {
-	for _, s := range scripts {
-		if s.SHA == sha {
-			return s
-		}
-	}
-	return nil
-}
