@@ -37,7 +37,7 @@ func decodeCancel(reply any) (c Cancelled, err error) {
 	return c, a.all()
 }
 
-// Tell gives holders the hint of a cancel that did not name the copies.
+// Tell sends holders the hint of a cancel that did not name the copies.
 func (q Queue) Tell(ctx context.Context, task []byte, mark int64) error {
 	_, err := q.ask(ctx, tellScript, stored(task), mark)
 	return err

@@ -71,8 +71,8 @@ func decodeOffer(reply any) (Offered, error) {
 	return "", err
 }
 
-// Ready lets the holder before know that a task runs in a process now. It reports whether the task is
-// that process's.
+// Ready lets the holder before know that a task runs in a process now. It reports whether the task
+// is that process's.
 func (q Hold) Ready(ctx context.Context, member string, number int64, task []byte) (ours bool, err error) {
 	reply, err := q.ask(ctx, readyScript, member, number, stored(task))
 	return decoded(reply, err, decodeReady)

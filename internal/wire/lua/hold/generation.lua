@@ -4,7 +4,8 @@
 -- Errors   CONFIG  the queue is served as one of one-shot tasks
 -- Cost     O(1)
 -- Twice    the second is the later one.
-if not persistent() and (redis.call('HLEN', q .. ':workers') > 0 or redis.call('LLEN', tasks) > 0) then
+local hold, members = persistent(), redis.call('HLEN', q .. ':workers')
+if not hold and (members > 0 or redis.call('LLEN', tasks) > 0) then
   return {err = 'CONFIG Persistent: the queue holds one-shot tasks'}
 end
 redis.call('GET', q .. ':token')
@@ -12,7 +13,7 @@ redis.call('HLEN', q .. ':policy')
 redis.call('ZREM', q .. ':cancels', '') -- lets the next write pass on a full Redis
 local g = num(draw(1))
 redis.call('HSET', q .. ':policy', 'persistent', '1', 'generation', g)
-if redis.call('LLEN', tasks) + redis.call('HLEN', holders) + redis.call('SCARD', unique) + redis.call('HLEN', q .. ':workers') == 0 then
+if redis.call('LLEN', tasks) + redis.call('HLEN', holders) + redis.call('SCARD', unique) + members == 0 then
   redis.call('PEXPIRE', q .. ':policy', DAY) -- until add or open: this Reconcile may bring nothing, or come to no end
 else
   redis.call('PERSIST', q .. ':policy')
