@@ -9,13 +9,13 @@ import (
 	"github.com/gomodule/redigo/redis"
 )
 
-// scenario 98: accepted = waiting + in hand + finished + cancelled + deleted, at every snapshot,
-// and task by task: none is in two places, and none is nowhere but those that were cancelled or
+// scenario 98: accepted = waiting + in hand + finished + canceled + deleted, at every snapshot,
+// and task by task: none is in two places, and none is nowhere but those that were canceled or
 // deleted. A snapshot is one script.
 func TestEveryTaskIsAccountedFor(t *testing.T) {
 	t.Parallel()
 	f := newField(t)
-	b := &books{field: f, ledger: f.listen(t), r: seeded(t), cancelled: map[string]bool{}, mayDrop: map[string]bool{}, ended: map[string]int64{}}
+	b := &books{field: f, ledger: f.listen(t), r: seeded(t), canceled: map[string]bool{}, mayDrop: map[string]bool{}, ended: map[string]int64{}}
 	working := setup{Queue: queue, Limit: 3, Do: "nap", Nap: 15 * time.Millisecond}
 	var daemons, all []*daemon
 	for range 4 {
@@ -55,7 +55,7 @@ func TestEveryTaskIsAccountedFor(t *testing.T) {
 					b.cancel(t)
 				}
 			}
-		case 17: // with what it holds, cancelled tasks too
+		case 17: // with what it holds, canceled tasks too
 			if frozen != nil {
 				replace(slices.Index(daemons, frozen))
 				frozen = nil
@@ -87,21 +87,21 @@ func TestEveryTaskIsAccountedFor(t *testing.T) {
 	}
 	f.awaitClean(t)
 	b.review(t, all)
-	t.Logf("accepted %d = finished %d + cancelled and deleted %d", len(b.accepted), len(end.finished), len(b.accepted)-len(end.finished))
+	t.Logf("accepted %d = finished %d + canceled and deleted %d", len(b.accepted), len(end.finished), len(b.accepted)-len(end.finished))
 }
 
 // books are kept by the one client that enqueues, cancels and deletes.
 type books struct {
 	*field
 	*ledger
-	r         *rand.Rand
-	accepted  []string
-	cancelled map[string]bool
-	deleted   int // of accepted: so many were there at the last delete
-	removed   int // waiting ones that cancels and deletes have removed, by their results
-	last      snapshot
-	ended     map[string]int64 // no token above this may ever be drawn for it
-	mayDrop   map[string]bool  // in hand when they were cancelled, or their queue deleted: dropped if they ever come back
+	r        *rand.Rand
+	accepted []string
+	canceled map[string]bool
+	deleted  int // of accepted: so many were there at the last delete
+	removed  int // waiting ones that cancels and deletes have removed, by their results
+	last     snapshot
+	ended    map[string]int64 // no token above this may ever be drawn for it
+	mayDrop  map[string]bool  // in hand when they were canceled, or their queue deleted: dropped if they ever come back
 }
 
 func (b *books) cancel(t *testing.T) {
@@ -117,10 +117,10 @@ func (b *books) cancel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.cancelled[task] && answer.Waiting > 0 {
-		t.Errorf("%s was cancelled twice and waited twice", task)
+	if b.canceled[task] && answer.Waiting > 0 {
+		t.Errorf("%s was canceled twice and waited twice", task)
 	}
-	b.cancelled[task] = true
+	b.canceled[task] = true
 	b.end(t, task)
 	b.removed += answer.Waiting
 	if answer.Waiting == 0 {
@@ -147,7 +147,7 @@ func (b *books) delete(t *testing.T) {
 	}
 }
 
-// end records that these tasks were cancelled, or deleted, before the next token is drawn.
+// end records that these tasks were canceled, or deleted, before the next token is drawn.
 func (b *books) end(t *testing.T, tasks ...string) {
 	t.Helper()
 	token, err := redis.Int64(b.field.conn.Do("GET", b.key("token")))
@@ -161,13 +161,13 @@ func (b *books) end(t *testing.T, tasks ...string) {
 	}
 }
 
-// review checks what ran: nothing that was cancelled or deleted was ever taken again.
+// review checks what ran: nothing that was canceled or deleted was ever taken again.
 func (b *books) review(t *testing.T, daemons []*daemon) {
 	t.Helper()
 	for _, d := range daemons {
 		for _, run := range d.deliveries(t) {
 			if end := b.ended[run.task]; end != 0 && run.token > end {
-				t.Errorf("%s was taken with token %d, and had been cancelled or deleted by %d", run.task, run.token, end)
+				t.Errorf("%s was taken with token %d, and had been canceled or deleted by %d", run.task, run.token, end)
 			}
 		}
 	}
@@ -197,7 +197,7 @@ func (b *books) check(t *testing.T, s snapshot) {
 	nowhere := 0
 	for i, task := range b.accepted {
 		if places[task] == "" {
-			if nowhere++; !b.cancelled[task] && i >= b.deleted {
+			if nowhere++; !b.canceled[task] && i >= b.deleted {
 				t.Errorf("%s is lost", task)
 			}
 		}
@@ -207,6 +207,6 @@ func (b *books) check(t *testing.T, s snapshot) {
 		t.Errorf("never accepted: %v", places)
 	}
 	if nowhere < b.removed || nowhere > b.removed+len(b.mayDrop) {
-		t.Errorf("%d tasks are cancelled or deleted; the answers said %d waited, and %d were in hand", nowhere, b.removed, len(b.mayDrop))
+		t.Errorf("%d tasks are canceled or deleted; the answers said %d waited, and %d were in hand", nowhere, b.removed, len(b.mayDrop))
 	}
 }

@@ -105,7 +105,7 @@ func (c *child) fail(err error) {
 func (c *child) config() worqr.WorkerConfig {
 	cfg := worqr.WorkerConfig{
 		Beat: c.setup.Timing.Beat, Lapse: c.setup.Timing.Lapse, Margin: c.setup.Timing.Margin, Sweep: c.setup.Timing.Sweep,
-		Grace: c.setup.Grace, Takeover: cmp.Or(c.setup.Takeover, worqr.Strict),
+		Grace: c.setup.Grace, Takeover: cmp.Or(c.setup.Takeover, worqr.TakeoverStrict),
 		Hooks: worqr.Hooks{
 			OnJoin:    func(worker string) { c.say("joined %s", worker) },
 			OnLeave:   func(worker string) { c.say("left %s", worker) },

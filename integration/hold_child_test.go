@@ -90,7 +90,7 @@ func (k keeper) hold(ctx context.Context, c *child, p *worqr.Process, teller *ou
 		os.Exit(3)
 	}
 	valid := p.Valid
-	if k.Takeover == worqr.Fast { // else valid may be true again after false
+	if k.Takeover == worqr.TakeoverFast { // else valid may be true again after false
 		valid = func() bool { return p.Context().Err() == nil }
 	}
 	h := teller.Hold(string(p.Task()), p.Token(), string(p.Past().Why), valid)

@@ -21,8 +21,8 @@ func testHoldsAreTakenOver(t *testing.T) {
 	}
 	strict := bounds{half: lapse + time.Second, most: lapse + time.Second, handover: 50 * time.Millisecond}
 	fast := bounds{half: 600 * time.Millisecond, most: time.Second, handover: strict.handover}
-	t.Run("Strict", func(t *testing.T) { testTakeover(t, worqr.Strict, strict) })
-	t.Run("Fast", func(t *testing.T) { testTakeover(t, worqr.Fast, fast) })
+	t.Run("Strict", func(t *testing.T) { testTakeover(t, worqr.TakeoverStrict, strict) })
+	t.Run("Fast", func(t *testing.T) { testTakeover(t, worqr.TakeoverFast, fast) })
 }
 
 // bounds are what half of the takeovers after a SIGKILL, 99 of 100 of them, and 99 of 100 of the
@@ -59,7 +59,7 @@ func (b bounds) over(took times, by time.Duration) (over []string) {
 
 func takeOver(t *testing.T, takeover worqr.Takeover, random *rand.Rand) (took times) {
 	const processes, tasks, stops = 10, 1000, 2
-	kills := longer(map[worqr.Takeover]int{worqr.Strict: 3, worqr.Fast: 6}[takeover], 20)
+	kills := longer(map[worqr.Takeover]int{worqr.TakeoverStrict: 3, worqr.TakeoverFast: 6}[takeover], 20)
 	server := redistest.Own(t, "--slowlog-log-slower-than", "1000", "--slowlog-max-len", "100000")
 	w := watch(t, fieldAt(t, server), keeper{Timing: timing{Beat: time.Second}, Takeover: takeover, Unwind: 20 * time.Millisecond})
 	w.hold(t, processes, tasks)
@@ -88,7 +88,7 @@ func takeOver(t *testing.T, takeover worqr.Takeover, random *rand.Rand) (took ti
 	odd := 0
 	for _, p := range list {
 		at, dead := killed[p.from.Holder]
-		byDeath := p.to.Reason == string(worqr.Death)
+		byDeath := p.to.Reason == string(worqr.ReasonDeath)
 		if dead && byDeath { // also what its handler had returned, and it had no time to give back
 			took.killed = append(took.killed, p.begun-at)
 		} else if byDeath || p.from.State == "cut" {
@@ -100,7 +100,7 @@ func takeOver(t *testing.T, takeover worqr.Takeover, random *rand.Rand) (took ti
 	if least := kills * tasks / processes; len(took.killed) < least {
 		t.Errorf("%d tasks were held again after a SIGKILL, want %d at least", len(took.killed), least)
 	}
-	took.rebalanced, took.drained = gaps(list, string(worqr.Rebalance)), gaps(list, string(worqr.Drain))
+	took.rebalanced, took.drained = gaps(list, string(worqr.ReasonRebalance)), gaps(list, string(worqr.ReasonDrain))
 	for _, list := range [][]time.Duration{took.killed, took.rebalanced, took.drained} {
 		_, _, words := quantiles(list)
 		t.Log(words)

@@ -23,8 +23,8 @@ const (
 // run beside one other.
 func TestInTime(t *testing.T) {
 	t.Run("from SIGKILL to running", func(t *testing.T) {
-		t.Run("Strict", func(t *testing.T) { testFromKillToRunning(t, worqr.Strict, lapse+interval+slack) })
-		t.Run("Fast", func(t *testing.T) { testFromKillToRunning(t, worqr.Fast, time.Second) })
+		t.Run("Strict", func(t *testing.T) { testFromKillToRunning(t, worqr.TakeoverStrict, lapse+interval+slack) })
+		t.Run("Fast", func(t *testing.T) { testFromKillToRunning(t, worqr.TakeoverFast, time.Second) })
 	})
 	t.Run("most of a mesh dies", testMostOfAMeshDies)
 	t.Run("holds", func(t *testing.T) {

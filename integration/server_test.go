@@ -24,7 +24,7 @@ func working(t testing.TB, server *redistest.Server) *stream {
 	t.Helper()
 	s := &stream{field: fieldAt(t, server)}
 	for range 2 {
-		s.daemons = append(s.daemons, s.daemon(t, setup{Queue: queue, Limit: 4, Do: "nap", Nap: 10 * time.Millisecond, Takeover: worqr.Fast}))
+		s.daemons = append(s.daemons, s.daemon(t, setup{Queue: queue, Limit: 4, Do: "nap", Nap: 10 * time.Millisecond, Takeover: worqr.TakeoverFast}))
 	}
 	for _, d := range s.daemons {
 		s.awaitMember(t, d.joined(t, 1))

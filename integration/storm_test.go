@@ -72,7 +72,7 @@ type storm struct {
 
 func (s *storm) setup(workers int) setup {
 	return setup{
-		URL: s.proxy.URL(), Workers: workers, Queue: queue, Limit: 2, Do: "nap", Nap: 20 * time.Millisecond, Grace: soon, Takeover: worqr.Fast,
+		URL: s.proxy.URL(), Workers: workers, Queue: queue, Limit: 2, Do: "nap", Nap: 20 * time.Millisecond, Grace: soon, Takeover: worqr.TakeoverFast,
 	}
 }
 

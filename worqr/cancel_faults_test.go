@@ -50,13 +50,13 @@ func TestCancelReachesAHolderWithoutSubscription(t *testing.T) {
 			if _, err := m.Cancel(t.Context(), "q", []byte("u")); err != nil {
 				t.Fatal(err)
 			}
-			cancelled := time.Now()
+			canceled := time.Now()
 			for range 2 {
 				if cause := receive(t, "the end of the context", causes); !errors.Is(cause, worqr.ErrCanceled) {
 					t.Errorf("its context ended with %v, want ErrCanceled", cause)
 				}
 			}
-			if took := time.Since(cancelled); took > beats {
+			if took := time.Since(canceled); took > beats {
 				t.Errorf("it took %v, want %v at most", took, beats)
 			} else {
 				t.Logf("it took %v", took)
@@ -112,7 +112,7 @@ func TestCancelReachesWhatATakeIsAboutToBring(t *testing.T) {
 func TestDeadHoldersCancelledTaskIsDropped(t *testing.T) {
 	t.Parallel()
 	for name, cancel := range map[string]func(m *worqr.Mesh) error{
-		"cancelled": func(m *worqr.Mesh) error {
+		"canceled": func(m *worqr.Mesh) error {
 			c, err := m.Cancel(context.Background(), "q", []byte("u"))
 			if err == nil && len(c.Running) != 2 {
 				err = errors.New("the copies in hand were not found")

@@ -135,7 +135,7 @@ func TestCancelRacesATake(t *testing.T) {
 	before, after := 0, 0
 	for i, task := range numbered("t", 300) {
 		enqueue(t, m, "q", task)
-		var c worqr.Cancelled
+		var c worqr.Canceled
 		var p *worqr.Process
 		var cancelErr, takeErr error
 		var both sync.WaitGroup

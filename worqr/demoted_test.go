@@ -157,7 +157,7 @@ func demoted(t *testing.T, p *pair, demote func(*pair) time.Time) {
 				ran <- string(p.Task())
 				return nil
 			})},
-			"feeds": {Persistent: true, Takeover: worqr.Fast, Handler: worqr.HandlerFunc(func(ctx context.Context, p *worqr.Process) error {
+			"feeds": {Persistent: true, Takeover: worqr.TakeoverFast, Handler: worqr.HandlerFunc(func(ctx context.Context, p *worqr.Process) error {
 				held <- p
 				<-ctx.Done()
 				return context.Cause(ctx)

@@ -28,8 +28,8 @@ var (
 	// ErrGone: what was named is not there: an unknown worker, or a process that is not in hand any
 	// more.
 	ErrGone = errors.New("worqr: gone")
-	// ErrCanceled is the cause of a process context whose task was cancelled.
-	ErrCanceled = errors.New("worqr: the task was cancelled")
+	// ErrCanceled is the cause of a process context whose task was canceled.
+	ErrCanceled = errors.New("worqr: the task was canceled")
 	// ErrStopping is the cause of a process context whose worker stops, or stops serving the queue.
 	ErrStopping = errors.New("worqr: the worker is stopping")
 	// ErrHandover is the cause of a process context whose task moves to another worker.

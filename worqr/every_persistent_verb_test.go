@@ -13,7 +13,7 @@ import (
 
 // everyPersistentVerb calls each verb of persistent tasks at least once: they fail and are delayed,
 // are handed over with and without a gap, at a rate, checkpointed, added again while they wind
-// down, cancelled, and left behind by a dead holder.
+// down, canceled, and left behind by a dead holder.
 func everyPersistentVerb(t testing.TB, m *worqr.Mesh) {
 	t.Helper()
 	must := func(err error) {
@@ -26,7 +26,7 @@ func everyPersistentVerb(t testing.TB, m *worqr.Mesh) {
 	var failures, turns atomic.Int64
 	serve := func(queue string, hold worqr.Hold) (*worqr.Worker, func() error) {
 		cfg := quick()
-		cfg.Lapse, cfg.Takeover = 2*time.Second, worqr.Fast
+		cfg.Lapse, cfg.Takeover = 2*time.Second, worqr.TakeoverFast
 		cfg.Queues = map[string]worqr.Queue{queue: {Persistent: true, Hold: hold, Handler: worqr.HandlerFunc(func(ctx context.Context, p *worqr.Process) error {
 			if string(p.Task()) == "fails once" && failures.Add(1) == 1 {
 				return errors.New("at first it fails, and is delayed")

@@ -54,7 +54,7 @@ func ended(t testing.TB, ctx context.Context) error {
 func patient() worqr.WorkerConfig {
 	return worqr.WorkerConfig{
 		Beat: 3 * time.Minute, Lapse: 10 * time.Minute, Margin: time.Second, Sweep: time.Hour, Grace: 5 * time.Second,
-		Takeover: worqr.Strict, // nor does it watch
+		Takeover: worqr.TakeoverStrict, // nor does it watch
 	}
 }
 

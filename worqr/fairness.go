@@ -92,7 +92,7 @@ func (m *membership) giveUp() {
 }
 
 func fromDeath(p *Process) int {
-	if p.past.Why == Death {
+	if p.past.Why == ReasonDeath {
 		return 1
 	}
 	return 0

@@ -27,7 +27,7 @@ func TestTakeoverIsFastWhenPresenceIsSeen(t *testing.T) {
 	cfg := worqr.WorkerConfig{Queues: map[string]worqr.Queue{}}
 	h := &holds{now: map[string]hold{}, before: map[string]int64{}}
 	cfg.Queues["one-shot"] = worqr.Queue{Handler: h.handle("w")}
-	cfg.Queues["persistent"] = worqr.Queue{Handler: h.handle("w"), Persistent: true, Takeover: worqr.Fast}
+	cfg.Queues["persistent"] = worqr.Queue{Handler: h.handle("w"), Persistent: true, Takeover: worqr.TakeoverFast}
 	cfg.Queues["strict"] = worqr.Queue{Handler: h.handle("w"), Persistent: true}
 	w, err := m.NewWorker(cfg)
 	if err != nil {
@@ -55,20 +55,20 @@ func TestTakeoverIsFastWhenPresenceIsSeen(t *testing.T) {
 		return mode
 	}
 	for name := range cfg.Queues {
-		if got := mode(name); got != worqr.Strict {
+		if got := mode(name); got != worqr.TakeoverStrict {
 			t.Errorf("%s is %v although nobody sees the worker", name, got)
 		}
 	}
 	may("+pubsub")
 	redistest.Eventually(t, soon, "it is Fast by itself", func() bool {
-		return mode("one-shot") == worqr.Fast && mode("persistent") == worqr.Fast
+		return mode("one-shot") == worqr.TakeoverFast && mode("persistent") == worqr.TakeoverFast
 	})
 	for name, want := range map[string]int{"one-shot": 1, "persistent": 1, "strict": 0} {
 		if n, err := redis.Int(c.Do("SCARD", queuePrefix("hidden", name)+":fast")); err != nil || n != want {
 			t.Errorf("%s: the server knows %d to be Fast, want %d, %v", name, n, want, err)
 		}
 	}
-	if got := mode("strict"); got != worqr.Strict {
+	if got := mode("strict"); got != worqr.TakeoverStrict {
 		t.Errorf("strict is %v", got)
 	}
 	if err := w.Fail(t.Context()); err != nil {
@@ -98,7 +98,7 @@ func TestPersistentCheckpointComesWithoutAReason(t *testing.T) {
 	}
 	f.join("b")
 	past := f.now("t", 2).past
-	if past.Why != worqr.First || past.Token != first.Token() || string(past.Checkpoint) != "x\ny" {
+	if past.Why != worqr.ReasonFirst || past.Token != first.Token() || string(past.Checkpoint) != "x\ny" {
 		t.Errorf("past %+v, want the checkpoint and the token %d", past, first.Token())
 	}
 }

@@ -117,7 +117,7 @@ func beaten(c redis.Conn, ns string, since time.Time) bool {
 // hold before has ended, no two hold one task, and each worker is taken over Fast again by itself,
 // where that was asked for, and tells so.
 func TestHoldsOverRestartsOfRedis(t *testing.T) {
-	for _, takeover := range []worqr.Takeover{worqr.Strict, worqr.Fast} {
+	for _, takeover := range []worqr.Takeover{worqr.TakeoverStrict, worqr.TakeoverFast} {
 		t.Run(takeover.String(), func(t *testing.T) {
 			t.Parallel()
 			testHoldsOverRestarts(t, takeover)
@@ -131,7 +131,7 @@ func testHoldsOverRestarts(t *testing.T, takeover worqr.Takeover) {
 	server := redistest.Own(t, "--appendonly", "yes", "--appendfsync", "always")
 	h := &holds{now: map[string]hold{}, before: map[string]int64{}}
 	cfg := worqr.Config{Namespace: "restarts", WaitForRedis: true}
-	fast := map[worqr.Takeover]int{worqr.Fast: workers}[takeover]
+	fast := map[worqr.Takeover]int{worqr.TakeoverFast: workers}[takeover]
 	var fleet []*worqr.Worker
 	for i := range workers {
 		w, _ := run(t, openAt(t, server.URL(), cfg), worqr.WorkerConfig{Takeover: takeover, Queues: map[string]worqr.Queue{

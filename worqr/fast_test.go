@@ -32,7 +32,7 @@ func TestFastTakeoverOfAWorkerThatIsCutOff(t *testing.T) {
 	serve := func(name string) worqr.WorkerConfig {
 		cfg := worqr.WorkerConfig{Lapse: 20 * time.Second, Beat: time.Second}
 		cfg.Queues = map[string]worqr.Queue{"q": {
-			Persistent: true, Takeover: worqr.Fast, Hold: worqr.Hold{Settle: 100 * time.Millisecond},
+			Persistent: true, Takeover: worqr.TakeoverFast, Hold: worqr.Hold{Settle: 100 * time.Millisecond},
 			Handler: worqr.HandlerFunc(func(ctx context.Context, p *worqr.Process) error {
 				task := string(p.Task())
 				mu.Lock()

@@ -76,7 +76,7 @@ func toldAfter(t *testing.T) []time.Duration {
 				return nil
 			})}
 			if name == "a" { // a look at one of these finds nothing, and so leads to no other
-				cfg.Queues[fmt.Sprint("strict", i)] = worqr.Queue{Handler: idle, Takeover: worqr.Strict}
+				cfg.Queues[fmt.Sprint("strict", i)] = worqr.Queue{Handler: idle, Takeover: worqr.TakeoverStrict}
 			}
 		}
 		return cfg
@@ -96,7 +96,7 @@ func toldAfter(t *testing.T) []time.Duration {
 	}
 	redistest.Eventually(t, soon, "a is taken over Fast", func() bool {
 		for i := range queues {
-			if mode, err := a.Takeover(fmt.Sprint("q", i)); err != nil || mode != worqr.Fast {
+			if mode, err := a.Takeover(fmt.Sprint("q", i)); err != nil || mode != worqr.TakeoverFast {
 				return false
 			}
 		}

@@ -53,7 +53,7 @@ func TestOneShotTasksAreTakenOverFastByDefault(t *testing.T) {
 	a, _ := run(t, cutOff, w.serve("a", 3, 0))
 	redistest.Eventually(t, 10*time.Second, "a peer may take over from a at once", func() bool {
 		mode, err := a.Takeover("q")
-		return err == nil && mode == worqr.Fast
+		return err == nil && mode == worqr.TakeoverFast
 	})
 	enqueue(t, m, "q", "t1", "t2", "t3", "t4")
 	first := map[string]*delivery{}
@@ -130,7 +130,7 @@ func TestOneShotTasksWaitForTheLapseWhereTheQueueIsStrict(t *testing.T) {
 	w := &waiters{told: make(chan *delivery, 100)}
 	lapse := 3 * time.Second
 	config := func(worker string) worqr.WorkerConfig {
-		cfg := w.serve(worker, 1, worqr.Strict)
+		cfg := w.serve(worker, 1, worqr.TakeoverStrict)
 		cfg.Lapse = lapse
 		return cfg
 	}

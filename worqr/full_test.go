@@ -126,7 +126,7 @@ func TestEverythingButEnqueueGoesOnOnAFullRedis(t *testing.T) {
 	a := start(t, m, peer, "q", "other")
 	first, second, third, x := take(t, a, "q"), take(t, a, "q"), take(t, a, "q"), take(t, a, "other")
 	frail := steady()
-	frail.Takeover = worqr.Strict // so that nothing of it is left then
+	frail.Takeover = worqr.TakeoverStrict // so that nothing of it is left then
 	doomed := start(t, dying, frail, "q")
 	take(t, doomed, "q") // t3
 	take(t, doomed, "q") // t4
@@ -153,14 +153,14 @@ func TestEverythingButEnqueueGoesOnOnAFullRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, "tasks", waiting(t, m, "q"), []string{"t1", "t5", "t6", "t7", "t8", "t9", "t10", "t11", "t2"})
-	if cancelled, err := m.Cancel(ctx, "q", []byte("t9")); err != nil || cancelled.Waiting != 1 {
-		t.Errorf("Cancel: %+v, %v; want one waiting", cancelled, err)
+	if canceled, err := m.Cancel(ctx, "q", []byte("t9")); err != nil || canceled.Waiting != 1 {
+		t.Errorf("Cancel: %+v, %v; want one waiting", canceled, err)
 	}
 	if e := receive(t, "the cancel event", heard); e.Kind != events.Cancel || string(e.Task) != "t9" {
 		t.Errorf("heard %+v", e)
 	}
-	if cancelled, err := m.Cancel(ctx, "other", []byte("x")); err != nil || len(cancelled.Running) != 1 {
-		t.Errorf("Cancel: %+v, %v; want one running", cancelled, err)
+	if canceled, err := m.Cancel(ctx, "other", []byte("x")); err != nil || len(canceled.Running) != 1 {
+		t.Errorf("Cancel: %+v, %v; want one running", canceled, err)
 	}
 	if cause := ended(t, x.Context()); !errors.Is(cause, worqr.ErrCanceled) {
 		t.Errorf("its context ended with %v, want ErrCanceled", cause)

@@ -48,7 +48,7 @@ func openAt(t testing.TB, url string, cfg worqr.Config) *worqr.Mesh {
 // are short.
 func quick() worqr.WorkerConfig {
 	return worqr.WorkerConfig{
-		Takeover: worqr.Strict,
+		Takeover: worqr.TakeoverStrict,
 		Beat:     100 * time.Millisecond, Lapse: 500 * time.Millisecond, Sweep: 100 * time.Millisecond, Grace: 5 * time.Second,
 	}
 }

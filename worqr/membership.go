@@ -114,7 +114,7 @@ func (m *membership) hint(e events.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, p := range m.inHand {
-		p.cancelledBy(e)
+		p.canceledBy(e)
 	}
 	if m.taking {
 		m.hints = append(m.hints, e)

@@ -74,11 +74,11 @@ func oddNamesNeverCross(t *testing.T, ns string) {
 		ended(t, inHand[q].Context())
 	}
 	for q, p := range inHand {
-		cancelled := q == "*" || q == "a" || q == "a/b" || q == "error"
-		if p.Context().Err() != nil != cancelled {
-			t.Errorf("the process of queue %q has ended: %v; want %v", q, !cancelled, cancelled)
+		canceled := q == "*" || q == "a" || q == "a/b" || q == "error"
+		if p.Context().Err() != nil != canceled {
+			t.Errorf("the process of queue %q has ended: %v; want %v", q, !canceled, canceled)
 		}
-		if cancelled {
+		if canceled {
 			delete(inHand, q)
 		}
 	}
@@ -96,7 +96,7 @@ func oddNamesNeverCross(t *testing.T, ns string) {
 	want(t, "reclaimed", queues, sorted)
 	for _, q := range oddNames {
 		tasks := []string{"same", q + " 2"}
-		if inHand[q] == nil { // cancelled
+		if inHand[q] == nil { // canceled
 			tasks = tasks[1:]
 		}
 		want(t, fmt.Sprintf("tasks of queue %q", q), waiting(t, m, q), tasks)

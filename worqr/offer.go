@@ -21,7 +21,7 @@ type offered struct {
 // the task is not this process's; else what the connection answered: the holder before then stops a
 // Lapse after the take.
 func (p *Process) Ready(ctx context.Context) error {
-	if p.of.station.hold == nil || !p.of.station.hold.cfg.MakeBeforeBreak || p.past.Why != Rebalance {
+	if p.of.station.hold == nil || !p.of.station.hold.cfg.MakeBeforeBreak || p.past.Why != ReasonRebalance {
 		return nil
 	}
 	ours, err := p.of.station.hold.wire.Ready(ctx, p.of.id, p.number, p.task)

@@ -143,11 +143,11 @@ func TestASettleOfManyOutcomes(t *testing.T) {
 func (b *bare) settlesMany(ears []*ear) {
 	b.enqueue(numbered("t", 450)...)
 	_, _, all := b.take(1, 450)
-	cancelled, inHand := map[string]bool{}, map[int64]drawn{}
+	canceled, inHand := map[string]bool{}, map[int64]drawn{}
 	for i, d := range all {
 		if inHand[d.number] = d; i%40 == 0 || i%40 == 7 {
 			b.run("cancel", d.task, "0")
-			cancelled[d.task] = true
+			canceled[d.task] = true
 		}
 	}
 	var named, words, front, back, told []string
@@ -160,7 +160,7 @@ func (b *bare) settlesMany(ears []*ear) {
 			return
 		case outcome == "finish":
 			told = append(told, b.told(d))
-		case cancelled[d.task]:
+		case canceled[d.task]:
 			word = "dropped"
 		case outcome == "front":
 			front = slices.Insert(front, 0, d.task)

@@ -5,12 +5,12 @@ type Reason string
 
 // The reasons for which a hold has ended before.
 const (
-	First     Reason = ""          // nobody held it before, as far as is known
-	Death     Reason = "death"     // its holder died or lapsed
-	Handover  Reason = "handover"  // its holder stopped it by Process.Stop
-	Drain     Reason = "drain"     // its holder stopped, or stopped serving the queue
-	Rebalance Reason = "rebalance" // its holder held more than its share
-	Returned  Reason = "returned"  // its handler returned
+	ReasonFirst     Reason = ""          // nobody held it before, as far as is known
+	ReasonDeath     Reason = "death"     // its holder died or lapsed
+	ReasonHandover  Reason = "handover"  // its holder stopped it by Process.Stop
+	ReasonDrain     Reason = "drain"     // its holder stopped, or stopped serving the queue
+	ReasonRebalance Reason = "rebalance" // its holder held more than its share
+	ReasonReturned  Reason = "returned"  // its handler returned
 )
 
 // Past is what a persistent task brings with it from its holder before.

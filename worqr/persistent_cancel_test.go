@@ -103,7 +103,7 @@ func TestPersistentLostCancelIsMadeGood(t *testing.T) {
 	}
 }
 
-// the holder is cut off, then the task is cancelled: nobody starts it again
+// the holder is cut off, then the task is canceled: nobody starts it again
 func TestPersistentCancelOfADeadHoldersTask(t *testing.T) {
 	t.Parallel()
 	f := newFrailFleet(t)
@@ -123,12 +123,12 @@ func TestPersistentCancelOfADeadHoldersTask(t *testing.T) {
 		t.Errorf("%d turns, want 1", n)
 	}
 	enqueue(t, f.mesh, "q", "t")
-	if turn := f.now("t", 2); turn.past.Why != worqr.First || turn.past.Token != 0 {
+	if turn := f.now("t", 2); turn.past.Why != worqr.ReasonFirst || turn.past.Token != 0 {
 		t.Errorf("past %+v, want none: it is a new task", turn.past)
 	}
 }
 
-// cancelled while its old holder ends for a move: the receiver never starts it
+// canceled while its old holder ends for a move: the receiver never starts it
 func TestPersistentCancelDuringAMove(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)

@@ -112,8 +112,8 @@ func TestPersistentCheckpointIsRemovedWithItsTask(t *testing.T) {
 		"Finish": func(f *fleet, p *worqr.Process) { finish(f.t, p) },
 		"Cancel": func(f *fleet, _ *worqr.Process) { f.cancel("t") },
 		"Reconcile": func(f *fleet, _ *worqr.Process) {
-			if r := f.reconcile(); r.Cancelled != 1 {
-				f.t.Errorf("Reconcile: %+v, want 1 cancelled", r)
+			if r := f.reconcile(); r.Canceled != 1 {
+				f.t.Errorf("Reconcile: %+v, want 1 canceled", r)
 			}
 		},
 	} {
@@ -135,7 +135,7 @@ func TestPersistentCheckpointIsRemovedWithItsTask(t *testing.T) {
 			}
 			f.beats(w, 3)
 			enqueue(t, f.mesh, "q", "t")
-			if second := f.now("t", 2); second.past.Checkpoint != nil || second.past.Why != worqr.First {
+			if second := f.now("t", 2); second.past.Checkpoint != nil || second.past.Why != worqr.ReasonFirst {
 				t.Errorf("past %+v, want none: it is a new task", second.past)
 			}
 		})

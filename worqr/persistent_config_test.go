@@ -46,7 +46,7 @@ func TestPersistentBadConfigurationIsRefused(t *testing.T) {
 		}
 		says(t, name, err, worqr.ErrConfig, c.parts...)
 	}
-	if _, err := f.mesh.NewWorker(f.config("a", weight(share.MaxWeight), takenOver(worqr.Fast), under(worqr.Hold{
+	if _, err := f.mesh.NewWorker(f.config("a", weight(share.MaxWeight), takenOver(worqr.TakeoverFast), under(worqr.Hold{
 		MoveRate: 0.5, StartRate: 0.1, GroupRate: 1000, Group: group, Settle: time.Minute, MakeBeforeBreak: true,
 	}))); err != nil {
 		t.Errorf("a good configuration: %v", err)

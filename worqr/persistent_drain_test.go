@@ -192,7 +192,7 @@ func TestPersistentStopReleasesBeforeGrace(t *testing.T) {
 			t.Errorf("%d turns, want %d", n, 2*tasks)
 		}
 		for _, turn := range f.history("t0")[1:] {
-			if turn.past.Why != worqr.Drain {
+			if turn.past.Why != worqr.ReasonDrain {
 				t.Errorf("past %+v, want drain", turn.past)
 			}
 		}

@@ -229,7 +229,7 @@ func raw(tasks []string) [][]byte {
 	return list
 }
 
-func (f *fleet) cancel(task string) worqr.Cancelled {
+func (f *fleet) cancel(task string) worqr.Canceled {
 	f.t.Helper()
 	c, err := f.mesh.Cancel(context.Background(), "q", []byte(task))
 	if err != nil {

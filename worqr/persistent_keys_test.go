@@ -39,7 +39,7 @@ func stopAll(f *fleet, stops []func() error) {
 func TestPersistentQueueLeavesNoKeys(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(f *fleet, tasks []string, stops []func() error){
-		"cancelled, then stopped": func(f *fleet, tasks []string, stops []func() error) {
+		"canceled, then stopped": func(f *fleet, tasks []string, stops []func() error) {
 			for _, task := range tasks {
 				f.cancel(task)
 			}
@@ -55,7 +55,7 @@ func TestPersistentQueueLeavesNoKeys(t *testing.T) {
 			stopAll(f, stops)
 			f.reconcile()
 		},
-		"stopped, then cancelled": func(f *fleet, tasks []string, stops []func() error) {
+		"stopped, then canceled": func(f *fleet, tasks []string, stops []func() error) {
 			stopAll(f, stops)
 			for _, task := range tasks {
 				f.cancel(task)
@@ -107,8 +107,8 @@ func TestPersistentQueueLeavesNoKeys(t *testing.T) {
 	}
 }
 
-// Workers come, go, die and return tasks, tasks are added and cancelled, all at random: no task is
-// ever held twice, all that is desired is held at the end, evenly, and when it is cancelled no key
+// Workers come, go, die and return tasks, tasks are added and canceled, all at random: no task is
+// ever held twice, all that is desired is held at the end, evenly, and when it is canceled no key
 // is left.
 func TestPersistentTurmoil(t *testing.T) {
 	t.Parallel()

@@ -16,42 +16,42 @@ type pastCase struct {
 }
 
 var pastCases = map[string]pastCase{
-	"a death": {why: worqr.Death, move: func(f *fleet, _ *worqr.Worker, proxy *redistest.Proxy) {
+	"a death": {why: worqr.ReasonDeath, move: func(f *fleet, _ *worqr.Worker, proxy *redistest.Proxy) {
 		f.join("b")
 		f.ready(2)
 		kill(proxy)
 	}},
-	"a silent death": {why: worqr.Death, move: func(f *fleet, _ *worqr.Worker, proxy *redistest.Proxy) {
+	"a silent death": {why: worqr.ReasonDeath, move: func(f *fleet, _ *worqr.Worker, proxy *redistest.Proxy) {
 		f.join("b")
 		f.ready(2)
 		proxy.Freeze(redistest.Both)
 	}},
-	"Mesh.Fail": {why: worqr.Death, move: func(f *fleet, w *worqr.Worker, _ *redistest.Proxy) {
+	"Mesh.Fail": {why: worqr.ReasonDeath, move: func(f *fleet, w *worqr.Worker, _ *redistest.Proxy) {
 		f.join("b")
 		f.ready(2)
 		if err := f.mesh.Fail(context.Background(), w.ID()); err != nil {
 			f.t.Error(err)
 		}
 	}},
-	"Worker.Drain": {why: worqr.Drain, move: func(f *fleet, w *worqr.Worker, _ *redistest.Proxy) {
+	"Worker.Drain": {why: worqr.ReasonDrain, move: func(f *fleet, w *worqr.Worker, _ *redistest.Proxy) {
 		if err := w.Drain(context.Background()); err != nil {
 			f.t.Error(err)
 		}
 		f.join("b")
 	}},
-	"StopWork": {why: worqr.Drain, move: func(f *fleet, w *worqr.Worker, _ *redistest.Proxy) {
+	"StopWork": {why: worqr.ReasonDrain, move: func(f *fleet, w *worqr.Worker, _ *redistest.Proxy) {
 		if err := w.StopWork(context.Background(), "q"); err != nil {
 			f.t.Error(err)
 		}
 		f.join("b")
 	}},
-	"Worker.Fail": {why: worqr.Drain, move: func(f *fleet, w *worqr.Worker, _ *redistest.Proxy) {
+	"Worker.Fail": {why: worqr.ReasonDrain, move: func(f *fleet, w *worqr.Worker, _ *redistest.Proxy) {
 		if err := w.Fail(context.Background()); err != nil {
 			f.t.Error(err)
 		}
 		f.join("b")
 	}},
-	"a join": {why: worqr.Rebalance, move: func(f *fleet, _ *worqr.Worker, _ *redistest.Proxy) {
+	"a join": {why: worqr.ReasonRebalance, move: func(f *fleet, _ *worqr.Worker, _ *redistest.Proxy) {
 		f.join("b", weight(1000))
 	}},
 }
@@ -66,7 +66,7 @@ func TestPersistentPastTellsWhy(t *testing.T) {
 			f.ready(1)
 			enqueue(t, f.mesh, "q", "t")
 			first := f.now("t", 1)
-			if p := first.past; p.Why != worqr.First || p.Token != 0 || p.Checkpoint != nil {
+			if p := first.past; p.Why != worqr.ReasonFirst || p.Token != 0 || p.Checkpoint != nil {
 				t.Errorf("the first one's past is %+v, want none", p)
 			}
 			if err := first.p.Checkpoint(t.Context(), []byte("so far")); err != nil {
@@ -108,7 +108,7 @@ func TestPersistentPastAfterStop(t *testing.T) {
 				t.Error(err)
 			}
 			second := f.now("t", 2)
-			if p := second.past; p.Why != worqr.Handover || p.Token != f.history("t")[0].p.Token() {
+			if p := second.past; p.Why != worqr.ReasonHandover || p.Token != f.history("t")[0].p.Token() {
 				t.Errorf("past %+v, want handover", p)
 			}
 		})
@@ -142,5 +142,5 @@ func TestPersistentPastIsTheLastHolds(t *testing.T) {
 			t.Errorf("turn %d: token before %d, want %d", i+1, turn.past.Token, h[i-1].p.Token())
 		}
 	}
-	want(t, "reasons", reasons, []worqr.Reason{worqr.First, worqr.Rebalance, worqr.Death, worqr.Drain})
+	want(t, "reasons", reasons, []worqr.Reason{worqr.ReasonFirst, worqr.ReasonRebalance, worqr.ReasonDeath, worqr.ReasonDrain})
 }

@@ -121,7 +121,7 @@ func TestPersistentRestartsAfterADeathKeepTheRates(t *testing.T) {
 			t.Errorf("%d restarts, want %d", len(restarts), tasks/3)
 		}
 		for _, turn := range restarts {
-			if turn.past.Why != worqr.Death {
+			if turn.past.Why != worqr.ReasonDeath {
 				t.Errorf("%q came by %q, want death", turn.task, turn.past.Why)
 			}
 		}

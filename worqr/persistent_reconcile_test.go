@@ -49,13 +49,13 @@ func TestPersistentReconcileAddsCancelsAndKeeps(t *testing.T) {
 	if r := f.reconcile("a", "b", "c"); r != (worqr.Reconciled{Added: 3}) { // before there is a worker
 		t.Errorf("first: %+v, want 3 added", r)
 	}
-	if r := f.reconcile("c", "b", "d"); r != (worqr.Reconciled{Added: 1, Cancelled: 1, Kept: 2}) {
-		t.Errorf("while they wait: %+v, want 1 added, 1 cancelled, 2 kept", r)
+	if r := f.reconcile("c", "b", "d"); r != (worqr.Reconciled{Added: 1, Canceled: 1, Kept: 2}) {
+		t.Errorf("while they wait: %+v, want 1 added, 1 canceled, 2 kept", r)
 	}
 	w, _ := f.join("w")
 	f.present("b", "c", "d")
-	if r := f.reconcile("d", "e", "f", "b"); r != (worqr.Reconciled{Added: 2, Cancelled: 1, Kept: 2}) {
-		t.Errorf("while held: %+v, want 2 added, 1 cancelled, 2 kept", r)
+	if r := f.reconcile("d", "e", "f", "b"); r != (worqr.Reconciled{Added: 2, Canceled: 1, Kept: 2}) {
+		t.Errorf("while held: %+v, want 2 added, 1 canceled, 2 kept", r)
 	}
 	f.present("b", "d", "e", "f")
 	if turn := f.gone("c", 1); !errors.Is(turn.cause, worqr.ErrCanceled) {
@@ -68,8 +68,8 @@ func TestPersistentReconcileAddsCancelsAndKeeps(t *testing.T) {
 	if f.begun("") != 5 || f.begun("a") != 0 {
 		t.Errorf("%d turns, %d of a, want 5 and 0", f.begun(""), f.begun("a"))
 	}
-	if r := f.reconcile(); r != (worqr.Reconciled{Cancelled: 4}) {
-		t.Errorf("with an empty list: %+v, want 4 cancelled", r)
+	if r := f.reconcile(); r != (worqr.Reconciled{Canceled: 4}) {
+		t.Errorf("with an empty list: %+v, want 4 canceled", r)
 	}
 	f.present()
 	for _, task := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -82,7 +82,7 @@ func TestPersistentReconcileAddsCancelsAndKeeps(t *testing.T) {
 	f.present("b")
 }
 
-// what is delayed is present: kept, or cancelled
+// what is delayed is present: kept, or canceled
 func TestPersistentReconcileKnowsWhatIsDelayed(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
@@ -92,8 +92,8 @@ func TestPersistentReconcileKnowsWhatIsDelayed(t *testing.T) {
 	f.await("both have failed often", func() bool { return f.begun("t") > 5 && f.begun("u") > 5 })
 	f.located("t", "delayed")
 	f.located("u", "delayed")
-	if r := f.reconcile("t"); r != (worqr.Reconciled{Cancelled: 1, Kept: 1}) {
-		t.Errorf("Reconcile: %+v, want 1 cancelled, 1 kept", r)
+	if r := f.reconcile("t"); r != (worqr.Reconciled{Canceled: 1, Kept: 1}) {
+		t.Errorf("Reconcile: %+v, want 1 canceled, 1 kept", r)
 	}
 	if state := f.state("u"); state != "gone" {
 		t.Errorf("u is %s, want gone", state)
@@ -163,8 +163,8 @@ func TestPersistentReconcileOfSeveralChunks(t *testing.T) {
 	}
 	f.spread(1_200, "a", "b")
 	second := append(slices.Clone(first[500:]), numbered("u", 600)...)
-	if r := f.reconcile(second...); r != (worqr.Reconciled{Added: 600, Cancelled: 500, Kept: 700}) {
-		t.Errorf("Reconcile: %+v, want 600 added, 500 cancelled, 700 kept", r)
+	if r := f.reconcile(second...); r != (worqr.Reconciled{Added: 600, Canceled: 500, Kept: 700}) {
+		t.Errorf("Reconcile: %+v, want 600 added, 500 canceled, 700 kept", r)
 	}
 	f.present(second...)
 	f.spread(1_300, "a", "b")
@@ -172,8 +172,8 @@ func TestPersistentReconcileOfSeveralChunks(t *testing.T) {
 	if r := f.reconcile(second...); r != (worqr.Reconciled{Kept: 1_300}) {
 		t.Errorf("Reconcile: %+v, want 1300 kept", r)
 	}
-	if r := f.reconcile(); r != (worqr.Reconciled{Cancelled: 1_300}) {
-		t.Errorf("Reconcile: %+v, want 1300 cancelled", r)
+	if r := f.reconcile(); r != (worqr.Reconciled{Canceled: 1_300}) {
+		t.Errorf("Reconcile: %+v, want 1300 canceled", r)
 	}
 	f.present()
 }

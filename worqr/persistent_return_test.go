@@ -50,7 +50,7 @@ func TestPersistentTaskComesBackAfterAGrowingDelay(t *testing.T) {
 					if pause < nominal/2 || pause > nominal+nominal/2+time.Second {
 						t.Errorf("pause %d is %v, want about %v", i, pause, nominal)
 					}
-					if p := h[i].past; p.Why != worqr.Returned || p.Token != h[i-1].p.Token() {
+					if p := h[i].past; p.Why != worqr.ReasonReturned || p.Token != h[i-1].p.Token() {
 						t.Errorf("turn %d: past %+v, want returned, token %d", i+1, p, h[i-1].p.Token())
 					}
 				}
@@ -146,7 +146,7 @@ func TestPersistentDelayIsSeenByLocate(t *testing.T) {
 				t.Errorf("Cancel: %+v, want one that waited", c)
 			}
 			if state := f.state("t"); state != "gone" {
-				t.Errorf("cancelled it is %s, want gone", state)
+				t.Errorf("canceled it is %s, want gone", state)
 			}
 		})
 	}

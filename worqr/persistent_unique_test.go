@@ -154,7 +154,7 @@ func TestPersistentTaskCanBeAddedAgainWhenItIsDone(t *testing.T) {
 			enqueue(t, f.mesh, "q", "t")
 			for i := range 3 {
 				turn := f.now("t", i+1)
-				if p := turn.past; p.Why != worqr.First || p.Token != 0 || p.Checkpoint != nil {
+				if p := turn.past; p.Why != worqr.ReasonFirst || p.Token != 0 || p.Checkpoint != nil {
 					t.Errorf("turn %d: past %+v, want none: it is a new task", i+1, p)
 				}
 				leave <- struct{}{}

@@ -80,7 +80,7 @@ func TestPersistentTaskAddedWhileItsCancelledProcessEnds(t *testing.T) {
 	}
 }
 
-// what was added while the first process ended is cancelled too
+// what was added while the first process ended is canceled too
 func TestPersistentTaskCancelledAgainWhileItsProcessEnds(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)

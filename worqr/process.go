@@ -57,7 +57,7 @@ const (
 	later     outcome = "later"
 	undo      outcome = "undo"
 
-	cancel   outcome = "cancel"                 // removed as its task was cancelled: nobody is told that it was finished
+	cancel   outcome = "cancel"                 // removed as its task was canceled: nobody is told that it was finished
 	returned         = outcome(OutcomeReturned) // put back with all that its membership held; also what became of what was put back
 
 	done     = outcome(OutcomeDone)
@@ -124,7 +124,7 @@ func (p *Process) Finish(ctx context.Context) (bool, error) {
 	return won, nil
 }
 
-// Stop puts the task back at the front of the queue, where it is taken next. A cancelled one is
+// Stop puts the task back at the front of the queue, where it is taken next. A canceled one is
 // dropped instead.
 // Errors: ErrSettled when it was settled before; ErrGone when Redis does not have it in this
 // worker's hands; else as Finish.
@@ -269,9 +269,9 @@ func (p *Process) fingerprint() string {
 	return p.sum
 }
 
-// cancelledBy ends the context when a cancel of this task came after the take. The caller has the
+// canceledBy ends the context when a cancel of this task came after the take. The caller has the
 // membership's mu.
-func (p *Process) cancelledBy(e events.Event) {
+func (p *Process) canceledBy(e events.Event) {
 	if p.token > e.Token || len(p.task) != e.Size || !bytes.HasPrefix(p.task, e.Task) {
 		return
 	}

@@ -12,12 +12,12 @@ import (
 
 // Reconciled counts what a Reconcile has done.
 type Reconciled struct {
-	Added     int // were not there
-	Cancelled int // were there and are not wanted: those in hand end now, or within a beat when the hint is lost
-	Kept      int // were there, and nothing was done to them
+	Added    int // were not there
+	Canceled int // were there and are not wanted: those in hand end now, or within a beat when the hint is lost
+	Kept     int // were there, and nothing was done to them
 }
 
-// dropTasks is how many tasks are cancelled in one step.
+// dropTasks is how many tasks are canceled in one step.
 const dropTasks = 50
 
 // Reconcile makes the persistent tasks of a queue equal to a list, in steps of at most 500 tasks:
@@ -81,7 +81,7 @@ func (m *Mesh) reconcile(ctx context.Context, queue string, desired [][]byte, wa
 		result.Added += step.Added
 		result.Kept += len(chunk) - step.Added
 	}
-	result.Cancelled, err = dropOthers(ctx, calls, generation, wanted)
+	result.Canceled, err = dropOthers(ctx, calls, generation, wanted)
 	return err
 }
 

@@ -50,7 +50,7 @@ func TestTheRunsOfASettle(t *testing.T) {
 		"runs that overlap": {nothing,
 			func(all []drawn) []string { return []string{all[0].run(4, "finish"), all[2].run(4, "back")} },
 			"done done done done gone gone done done", "w 4 5"},
-		"one is cancelled": {func(b *bare, all []drawn) { b.run("cancel", all[3].task, "0") },
+		"one is canceled": {func(b *bare, all []drawn) { b.run("cancel", all[3].task, "0") },
 			func(all []drawn) []string { return []string{all[2].run(3, "front"), all[6].run(2, "finish")} },
 			"done dropped done done done", "2 4 w"},
 		"the task of one was removed by hand": {func(b *bare, all []drawn) { b.do("DEL", b.key("process:W.1.3")) },

@@ -28,7 +28,7 @@ func TestSettledWords(t *testing.T) {
 	heard := hear(t, m, "q", events.Done)
 	cfg, settled := settling(patient())
 	w := start(t, m, cfg, "q")
-	enqueue(t, m, "q", "finished", "stopped", "cancelled", "removed", "kept")
+	enqueue(t, m, "q", "finished", "stopped", "canceled", "removed", "kept")
 	for _, step := range []struct {
 		word string
 		act  func(*worqr.Process) error
@@ -83,7 +83,7 @@ func TestSettledWordsOfHandlers(t *testing.T) {
 				Persistent: persistent,
 				Handler: worqr.HandlerFunc(func(ctx context.Context, p *worqr.Process) error {
 					entered <- string(p.Task())
-					if string(p.Task()) == "cancelled" {
+					if string(p.Task()) == "canceled" {
 						<-ctx.Done()
 						return nil
 					}
@@ -106,9 +106,9 @@ func TestSettledWordsOfHandlers(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			add("cancelled")
+			add("canceled")
 			receive(t, "a run", entered)
-			if _, err := m.Cancel(t.Context(), "q", []byte("cancelled")); err != nil {
+			if _, err := m.Cancel(t.Context(), "q", []byte("canceled")); err != nil {
 				t.Fatal(err)
 			}
 			next := func(wanted string) {
@@ -117,7 +117,7 @@ func TestSettledWordsOfHandlers(t *testing.T) {
 					t.Errorf("OnSettle: %s, want %s", got, wanted)
 				}
 			}
-			next("cancelled canceled <nil>")
+			next("canceled canceled <nil>")
 			add("failing")
 			next("failing returned <nil>")
 			next("failing done <nil>")

@@ -77,7 +77,7 @@ func (tb *tableau) calls() []call {
 		plain("allow", "w1.1"), plain("tell", "b", 9), plain("rescue", "w3.2", "{ns}:worker:w3", 0, 300), plain("admit", "up", 1000),
 
 		hold("open", "w9.1", at(500), "1", "0", 1, 0), hold("open", "w9.1", at(500), "1", "1", 1, 0),
-		hold("add", "", "x", "y"), hold("add", 5, "x", "a", "cancelled", "h1"),
+		hold("add", "", "x", "y"), hold("add", 5, "x", "a", "canceled", "h1"),
 		hold("hold_take", "w1.1", 7, 10), hold("hold_take", "w1.1", 5, 10), hold("hold_take", "w2.1", 2, 500),
 		after(hold("hold_take", "w2.1", 2, 500), "HDEL ns:{p}:shares w1.1 w3.2"),
 		after(hold("hold_take", "w2.1", 2, 500), "HDEL ns:{p}:shares w1.1 w3.2", "SET ns:{p}:trial:w2.1 another"),

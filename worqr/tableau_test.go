@@ -17,7 +17,7 @@ import (
 
 // A tableau is a mesh in which each script finds something of all that it can find: members, a dead
 // worker, one that is on its way back, tasks that wait, are held, delayed, offered, suspect,
-// cancelled. It is made of plain keys on a server of its own, and restored before each call of a
+// canceled. It is made of plain keys on a server of its own, and restored before each call of a
 // script.
 type tableau struct {
 	t      testing.TB
@@ -114,7 +114,7 @@ func (tb *tableau) build() {
 		do("SADD " + queue + ":fast w1.1 w2.1 w3.2")
 		do("SET " + queue + ":token " + at(500) + " PX 172000000")
 		do("SET " + queue + ":closed " + at(400) + " PX 172000000")
-		for n, task := range []string{"h1", "h2", "h3", "h4", "cancelled", "again"} {
+		for n, task := range []string{"h1", "h2", "h3", "h4", "canceled", "again"} {
 			hold(queue, "w1.1", int64(n+1), int64(10+n), task)
 		}
 		hold(queue, "w2.1", 1, 20, "h7")
@@ -122,7 +122,7 @@ func (tb *tableau) build() {
 		for n, task := range []string{"r1", "r2", "rcancelled"} { // on their way back
 			hold(queue, "w3.1", int64(n+1), int64(30+n), task)
 		}
-		do("ZADD " + queue + ":cancels " + at(50) + " " + fingerprint("cancelled"))
+		do("ZADD " + queue + ":cancels " + at(50) + " " + fingerprint("canceled"))
 		do("ZADD " + queue + ":cancels " + at(51) + " " + fingerprint("again"))
 		do("ZADD " + queue + ":cancels " + at(52) + " " + fingerprint("rcancelled"))
 		do("ZADD " + queue + ":cancels 5 old")

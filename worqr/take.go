@@ -85,7 +85,7 @@ func (m *membership) answered(taken wire.Taken, err error) ([]*Process, error) {
 		m.seen = min(m.seen, p.token) // of a take that is repeated: a look may have passed over marks that concern it
 		m.inHand[p.number] = p
 		for _, e := range hints {
-			p.cancelledBy(e)
+			p.canceledBy(e)
 		}
 	}
 	if taken.Newest > m.seen {

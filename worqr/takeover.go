@@ -13,20 +13,20 @@ import (
 type Takeover int
 
 const (
-	_      Takeover = iota
-	Strict          // its lapse: no two hold a task
-	Fast            // also the end of its process, as the server sees it: within about half a second; see the package's words
+	_              Takeover = iota
+	TakeoverStrict          // its lapse: no two hold a task
+	TakeoverFast            // also the end of its process, as the server sees it: within about half a second; see the package's words
 )
 
 func (t Takeover) check() error {
-	if t < 0 || t > Fast {
+	if t < 0 || t > TakeoverFast {
 		return fmt.Errorf("Takeover: %d is neither Strict nor Fast", t)
 	}
 	return nil
 }
 
 // fast tells whether peers may take over from a worker that is not present.
-func (q Queue) fast() bool { return q.Takeover == Fast || q.Takeover == 0 && !q.Persistent }
+func (q Queue) fast() bool { return q.Takeover == TakeoverFast || q.Takeover == 0 && !q.Persistent }
 
 // queue is how a queue is served, also one that was not configured.
 func (c *WorkerConfig) queue(name string) Queue {
@@ -39,9 +39,9 @@ func (c *WorkerConfig) queue(name string) Queue {
 // String returns the name of the mode.
 func (t Takeover) String() string {
 	switch t {
-	case Strict:
+	case TakeoverStrict:
 		return "Strict"
-	case Fast:
+	case TakeoverFast:
 		return "Fast"
 	default:
 		return fmt.Sprintf("Takeover(%d)", int(t))
@@ -61,9 +61,9 @@ func (w *Worker) Takeover(queue string) (Takeover, error) {
 		return 0, failed(err, "takeover of queue %q", wire.Clip(queue))
 	}
 	if m.allowed.Load() {
-		return Fast, nil
+		return TakeoverFast, nil
 	}
-	return Strict, nil
+	return TakeoverStrict, nil
 }
 
 // open returns the present membership of a queue.

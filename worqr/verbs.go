@@ -9,8 +9,8 @@ import (
 	"github.com/worqr/worqr-go/internal/wire"
 )
 
-// Cancelled is what Cancel found.
-type Cancelled struct {
+// Canceled is what Cancel found.
+type Canceled struct {
 	Waiting int           // copies that waited and were removed; fewer when an answer was lost and asked for again
 	Running []ProcessInfo // copies in hand at the mark: their contexts end with cause ErrCanceled, and they never come back
 }
@@ -26,13 +26,13 @@ type Cancelled struct {
 // lost and asked for again.
 //
 // Cost: removing waiting copies takes about 10 ms per million waiting tasks, in one step.
-// Errors: ErrInvalid, ErrUnknown, ErrWrongType, ErrClosed. With an error, Cancelled tells what is
+// Errors: ErrInvalid, ErrUnknown, ErrWrongType, ErrClosed. With an error, Canceled tells what is
 // known.
-func (m *Mesh) Cancel(ctx context.Context, queue string, task []byte) (Cancelled, error) {
-	var c Cancelled
+func (m *Mesh) Cancel(ctx context.Context, queue string, task []byte) (Canceled, error) {
+	var c Canceled
 	ticket, err := m.ticket(ctx, queue)
 	if err == nil {
-		c, err = m.cancelled(ctx, queue, task, ticket)
+		c, err = m.canceled(ctx, queue, task, ticket)
 	}
 	if err != nil {
 		return c, failed(err, "cancel in queue %q", wire.Clip(queue))
@@ -40,7 +40,7 @@ func (m *Mesh) Cancel(ctx context.Context, queue string, task []byte) (Cancelled
 	return c, nil
 }
 
-func (m *Mesh) cancelled(ctx context.Context, queue string, task []byte, ticket int64) (c Cancelled, err error) {
+func (m *Mesh) canceled(ctx context.Context, queue string, task []byte, ticket int64) (c Canceled, err error) {
 	calls := m.wire.Queue(queue)
 	found, err := calls.Cancel(ctx, task, ticket)
 	if err != nil {

@@ -43,7 +43,7 @@ func newScene(t testing.TB, pool *redis.Pool) *scene {
 // still is a worker that changes no key by itself.
 func still() worqr.WorkerConfig {
 	cfg := steady()
-	cfg.Sweep, cfg.Takeover = time.Hour, worqr.Strict
+	cfg.Sweep, cfg.Takeover = time.Hour, worqr.TakeoverStrict
 	return cfg
 }
 

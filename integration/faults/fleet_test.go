@@ -49,7 +49,7 @@ type fleet struct {
 	workers []*worker // the living ones
 	born    []*worker // all there ever were
 	tasks   []string  // the tasks that are wanted
-	removed []string  // cancelled tasks, which may be added again
+	removed []string  // canceled tasks, which may be added again
 	queues  []string
 	broken  map[string]int // how often a feed broke
 	struck  map[string]int // how often a kind of fault struck in the present run
@@ -98,7 +98,7 @@ func newFleet(t testing.TB, name string, seed uint64, liar bool) *fleet {
 	f.groupRate, f.moveRate = f.rate(), []float64{0, 10, 30}[f.random.IntN(3)]
 	f.judge = judge{margin: lapse / 10, known: map[string]bool{}}
 	if os.Getenv("WORQR_FAULT_FAST") != "" {
-		f.judge.takeover = worqr.Fast
+		f.judge.takeover = worqr.TakeoverFast
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -79,7 +79,7 @@ func (j *judge) pair(old, next hold) (found []finding) {
 		j.planned++
 	case left && (old.end <= next.start || after >= j.margin/2):
 		// it had stopped, or had to stop, before the next began
-	case j.takeover == worqr.Fast && (next.why == "death" || old.end != 0 && old.end <= next.start):
+	case j.takeover == worqr.TakeoverFast && (next.why == "death" || old.end != 0 && old.end <= next.start):
 		j.lapses++ // also the end of its connection ends a hold: no more is asked than that no two claim
 	case after < j.margin/2:
 		find(true, "taken over %v after the deadline, half the margin is %v", after, j.margin/2)
@@ -93,7 +93,7 @@ func (j *judge) pair(old, next hold) (found []finding) {
 		}
 	}
 	// A checkpoint is written with the next beat, if there is one, and before the task is given
-	// away. When a task is cancelled and added again, its checkpoint goes with it: then the next
+	// away. When a task is canceled and added again, its checkpoint goes with it: then the next
 	// hold is a first one, or came after one that never began.
 	if next.before == old.token && (next.from < old.from || given && left && !old.excused && next.from < old.acked) {
 		find(false, "it came with checkpoint %d", next.from)

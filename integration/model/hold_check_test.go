@@ -144,7 +144,7 @@ func (c *crew) unfinished(q *roll, s *stock) (list []string) {
 			if on[p] == nil {
 				add("%q is in the hands of %s, where no handler runs", task, p)
 			} else if w.told && w.doomed == p {
-				add("%q is cancelled, and %s goes on", task, p)
+				add("%q is canceled, and %s goes on", task, p)
 			} else if t := on[p]; c.world.virtual && t.saved > s.checkpoint(task).number {
 				add("checkpoint %d of %q, by %s, is not written", t.saved, task, p)
 			}

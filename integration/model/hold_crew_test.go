@@ -34,9 +34,9 @@ func (t terms) String() string {
 
 // allTerms are drawn from: most sequences are of the default.
 var allTerms = []terms{
-	{takeover: worqr.Strict}, {takeover: worqr.Strict, overlap: true}, {takeover: worqr.Fast},
-	{takeover: worqr.Strict}, {takeover: worqr.Strict, overlap: true}, {takeover: worqr.Fast},
-	{takeover: worqr.Strict}, {takeover: worqr.Fast, overlap: true},
+	{takeover: worqr.TakeoverStrict}, {takeover: worqr.TakeoverStrict, overlap: true}, {takeover: worqr.TakeoverFast},
+	{takeover: worqr.TakeoverStrict}, {takeover: worqr.TakeoverStrict, overlap: true}, {takeover: worqr.TakeoverFast},
+	{takeover: worqr.TakeoverStrict}, {takeover: worqr.TakeoverFast, overlap: true},
 }
 
 // holdQueues share a slot.

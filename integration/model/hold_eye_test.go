@@ -19,7 +19,7 @@ type stock struct {
 	processes                               map[string]held
 }
 
-// never is the date of a task that was added again while a cancelled process winds down.
+// never is the date of a task that was added again while a canceled process winds down.
 const never = 9e15
 
 // mark is what Redis has of a checkpoint.

@@ -76,7 +76,7 @@ func (c *crew) judge(tale *tale, t *turn, loose bool) string {
 	if loose {
 		return ""
 	}
-	first := past.Why == worqr.First && past.Token == 0
+	first := past.Why == worqr.ReasonFirst && past.Token == 0
 	unseen := past.Token > 0 && (before == nil || past.Token > before.p.Token()) // a hold that never began
 	switch {
 	case first && !fresh:
@@ -110,28 +110,28 @@ func (c *crew) after(tale *tale, before, t *turn) string {
 	case before.ended.IsZero():
 		given = false
 	case before.order == returns || before.order == breaks:
-		allowed = append(allowed, worqr.Returned)
+		allowed = append(allowed, worqr.ReasonReturned)
 	case before.order == givesUp:
-		allowed = append(allowed, worqr.Handover)
+		allowed = append(allowed, worqr.ReasonHandover)
 	case errors.Is(before.cause, worqr.ErrStopping):
-		allowed = append(allowed, worqr.Drain)
+		allowed = append(allowed, worqr.ReasonDrain)
 	case errors.Is(before.cause, worqr.ErrHandover):
-		allowed = append(allowed, worqr.Rebalance)
+		allowed = append(allowed, worqr.ReasonRebalance)
 	case errors.Is(before.cause, worqr.ErrFenced): // its presence was lost
 		given = false
-		allowed = append(allowed, worqr.Drain, worqr.Death)
+		allowed = append(allowed, worqr.ReasonDrain, worqr.ReasonDeath)
 	}
 	if before.lost || before.dead {
 		given = false
-		allowed = append(allowed, worqr.Death)
+		allowed = append(allowed, worqr.ReasonDeath)
 	}
 	if c.terms.overlap { // it was offered, whatever its holder did then
-		allowed = append(allowed, worqr.Rebalance)
+		allowed = append(allowed, worqr.ReasonRebalance)
 	}
 	if !slices.Contains(allowed, t.past.Why) {
 		return fmt.Sprintf("its reason should be one of %q", allowed)
 	}
-	if t.past.Why == worqr.Death {
+	if t.past.Why == worqr.ReasonDeath {
 		c.tally.add("a hold after a death within a lapse", fastOne(before, t, c.world.worker.Lapse-c.world.worker.Beat*3/2))
 	}
 	if given && !c.terms.overlap && t.from < max(before.saved, before.from) {
@@ -156,7 +156,7 @@ func (c *crew) waited(tale *tale, before, t *turn) string {
 	if !before.ended.IsZero() && before.ended.Sub(before.began) > healthy {
 		tale.fails = 0
 	}
-	if t.past.Why != worqr.Returned {
+	if t.past.Why != worqr.ReasonReturned {
 		return ""
 	}
 	tale.fails++

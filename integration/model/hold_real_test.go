@@ -10,7 +10,7 @@ import (
 	"github.com/worqr/worqr-go/internal/redistest"
 )
 
-// The same on a real Redis, in real time, where a task may also be added while a cancelled process
+// The same on a real Redis, in real time, where a task may also be added while a canceled process
 // of it winds down.
 //
 // scenario 97, 98, 100, 105

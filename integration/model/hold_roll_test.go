@@ -9,7 +9,7 @@ type roll struct {
 
 // present is one task that is there.
 type present struct {
-	// doomed is the process that had the task in hand when it was cancelled, or its queue deleted:
+	// doomed is the process that had the task in hand when it was canceled, or its queue deleted:
 	// the task ends with it. told: by a cancel, so the process is to end.
 	doomed string
 	told   bool
@@ -59,7 +59,7 @@ func (q *roll) begin(task string) {
 	*t = tale{fresh: true, loose: t.loose, last: t.last}
 }
 
-// remove ends a task that is cancelled, told, or whose queue is deleted. holder is the process that
+// remove ends a task that is canceled, told, or whose queue is deleted. holder is the process that
 // has it in hand, or "". It reports whether there was something to end.
 func (q *roll) remove(task, holder string, told bool) bool {
 	w := q.tasks[task]

@@ -103,7 +103,7 @@ func (c *crew) begin(h *host, p *worqr.Process) *turn {
 		l.wrong = append(l.wrong, fmt.Sprintf("%s begins on %s, which is drained", t, h.name))
 	}
 	for _, o := range l.turns {
-		if t.past.Why == worqr.Rebalance && t.past.Token == o.p.Token() {
+		if t.past.Why == worqr.ReasonRebalance && t.past.Token == o.p.Token() {
 			l.passed[o] = true
 		}
 	}
@@ -117,11 +117,11 @@ func (t *turn) isOn() bool { return t.ended.IsZero() && !t.left && !t.dead }
 
 // beside says what is wrong with a hold that begins beside one that has not returned, or "".
 func (c *crew) beside(old, next *turn) string {
-	given := next.past.Why != worqr.Death && next.past.Token == old.p.Token()
+	given := next.past.Why != worqr.ReasonDeath && next.past.Token == old.p.Token()
 	switch {
 	case old.host == next.host:
 		return "one daemon runs the task twice"
-	case c.terms.overlap && given && next.past.Why == worqr.Rebalance:
+	case c.terms.overlap && given && next.past.Why == worqr.ReasonRebalance:
 		return "" // it was offered, and goes on until this one is ready
 	case c.terms.overlap && c.ledger.passed[old]:
 		return "" // or until it has heard that another one was

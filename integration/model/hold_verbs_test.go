@@ -61,7 +61,7 @@ func (c *crew) reconcile(s step) {
 	c.reconcileTo(q, c.addable(q, some(s.b)))
 }
 
-// addable leaves out what would be added while a cancelled process of it is still in hand. The
+// addable leaves out what would be added while a canceled process of it is still in hand. The
 // embedded default cannot do it: its Lua does not read the date 9e+15.
 func (c *crew) addable(q *roll, tasks []string) []string {
 	if !c.world.virtual {
@@ -91,7 +91,7 @@ func (c *crew) reconcileTo(q *roll, tasks []string) {
 	}
 	for task := range q.tasks {
 		if !slices.Contains(tasks, task) && q.remove(task, s.holders[task], true) {
-			want.Cancelled++
+			want.Canceled++
 		}
 	}
 	if got != want && c.losing != lostReply && c.world.virtual {
@@ -145,15 +145,15 @@ func (c *crew) adopt(q *roll) {
 	}
 	s := c.eye.stock(q.name)
 	marks := pairs(c.eye.ask([]any{"ZRANGE", c.eye.queue(q.name) + ":cancels", 0, -1, "WITHSCORES"})[0], nil)
-	cancelled := func(sum string, h held) bool {
+	canceled := func(sum string, h held) bool {
 		mark, _ := strconv.ParseFloat(marks[sum], 64) // none is 0
 		return h.id != "" && float64(h.token) <= mark
 	}
 	q.tasks = map[string]*present{}
 	for task, sum := range s.present {
 		w, h := &present{}, s.processes[s.holders[task]]
-		w.told = cancelled(sum, h)
-		if w.told || cancelled("*", h) {
+		w.told = canceled(sum, h)
+		if w.told || canceled("*", h) {
 			w.doomed, w.again = h.id, s.delayed[task] == never
 		}
 		q.tasks[task] = w

@@ -33,7 +33,7 @@ func (c *crew) wind() {
 	for _, name := range holdQueues {
 		c.reconcileTo(c.rolls[name], nil)
 	}
-	c.check("all tasks are cancelled")
+	c.check("all tasks are canceled")
 	for _, h := range c.running() {
 		c.end(h)
 	}

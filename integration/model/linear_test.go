@@ -167,7 +167,7 @@ func newClient(t *testing.T, r *recorder, url string, mortal bool) *client {
 		t.Fatal(err)
 	}
 	if mortal {
-		c.cfg = worqr.WorkerConfig{Takeover: worqr.Strict, Beat: 200 * time.Millisecond, Lapse: time.Second, Sweep: 200 * time.Millisecond}
+		c.cfg = worqr.WorkerConfig{Takeover: worqr.TakeoverStrict, Beat: 200 * time.Millisecond, Lapse: time.Second, Sweep: 200 * time.Millisecond}
 	}
 	c.cfg.Hooks.OnLapse = func(worker string, _ error) { r.lapsed(worker) }
 	return c

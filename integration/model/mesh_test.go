@@ -23,7 +23,7 @@ type queue struct {
 	listed  bool       // it is on the list of queues
 	newest  int64      // the highest token seen
 
-	accepted, finished, cancelled, deleted int
+	accepted, finished, canceled, deleted int
 }
 
 // life is one incarnation of a worker, as the mesh sees it.
@@ -46,7 +46,7 @@ type process struct {
 	id    string
 	token int64
 
-	cancelled, deleted bool // the task was cancelled, its queue deleted, since it was taken
+	canceled, deleted bool // the task was canceled, its queue deleted, since it was taken
 
 	asked  string // the outcome that was asked for first
 	result string // what became of it then
@@ -139,7 +139,7 @@ func (p *process) stop(where string) error {
 	return nil
 }
 
-// putBack returns the task, or drops it when it was cancelled or its queue deleted.
+// putBack returns the task, or drops it when it was canceled or its queue deleted.
 func (p *process) putBack(where string) {
 	q := p.queue
 	p.leaveHand()
@@ -157,8 +157,8 @@ func (p *process) putBack(where string) {
 // dropped tells whether the task is not to come back, and enters it in the books then.
 func (p *process) dropped() bool {
 	switch {
-	case p.cancelled:
-		p.queue.cancelled++
+	case p.canceled:
+		p.queue.canceled++
 	case p.deleted:
 		p.queue.deleted++
 	default:
@@ -233,10 +233,10 @@ func (q *queue) cancel(task string) (waiting int, running []*process) {
 	before := len(q.waiting)
 	q.waiting = slices.DeleteFunc(slices.Clone(q.waiting), func(t string) bool { return t == task })
 	waiting = before - len(q.waiting)
-	q.cancelled += waiting
+	q.canceled += waiting
 	for _, p := range q.inHand {
 		if p.task == task {
-			p.cancelled = true
+			p.canceled = true
 			running = append(running, p)
 			if !p.life.dead() {
 				p.end(worqr.ErrCanceled)

@@ -49,7 +49,7 @@ func realWorld(t *testing.T, mortal bool) world {
 			var d net.Dialer
 			return d.DialContext(ctx, network, address)
 		},
-		worker: worqr.WorkerConfig{Takeover: worqr.Strict, Beat: time.Second, Lapse: 3 * time.Second, Sweep: time.Second},
+		worker: worqr.WorkerConfig{Takeover: worqr.TakeoverStrict, Beat: time.Second, Lapse: 3 * time.Second, Sweep: time.Second},
 		now:    time.Now, settle: func() {}, close: func() {},
 		poll: func(within time.Duration, fact func() bool) bool {
 			for end := time.Now().Add(within); !fact(); <-time.After(2 * time.Millisecond) {
@@ -61,7 +61,7 @@ func realWorld(t *testing.T, mortal bool) world {
 		},
 	}
 	if mortal {
-		w.worker = worqr.WorkerConfig{Takeover: worqr.Strict, Beat: 200 * time.Millisecond, Lapse: time.Second, Sweep: 200 * time.Millisecond}
+		w.worker = worqr.WorkerConfig{Takeover: worqr.TakeoverStrict, Beat: 200 * time.Millisecond, Lapse: time.Second, Sweep: 200 * time.Millisecond}
 	}
 	return w
 }

@@ -20,8 +20,8 @@ func (m *mesh) reclaim(dead []*life, found map[string][]string, seen *tally) err
 				case !p.dropped():
 					tasks = append(tasks, p.task)
 					seen.add("a peer returned a task", 1)
-				case p.cancelled:
-					seen.add("a peer dropped a cancelled task", 1)
+				case p.canceled:
+					seen.add("a peer dropped a canceled task", 1)
 				default:
 					seen.add("a peer dropped a task of a deleted queue", 1)
 				}

@@ -15,7 +15,7 @@ import (
 // shelf is the state of the queue. It is comparable, which keeps the checker fast.
 type shelf struct {
 	waiting string // a byte a task, the front first
-	inHand  string // three bytes a process, in the order of their takes: owner, task, '!' when it was cancelled
+	inHand  string // three bytes a process, in the order of their takes: owner, task, '!' when it was canceled
 	token   int64  // of the last take
 	rank    int    // of the last enqueue
 }
@@ -88,10 +88,10 @@ func (s shelf) step(c call, r reply) (bool, shelf) {
 		s.inHand = rest // the same when it was not there
 		return r.unknown || there == r.done, s
 	case stops, rotates:
-		cancelled, there, rest := s.part(c.owner, c.tasks[0])
+		canceled, there, rest := s.part(c.owner, c.tasks[0])
 		s.inHand = rest
 		switch {
-		case cancelled || !there:
+		case canceled || !there:
 		case c.verb == stops:
 			s.waiting = c.tasks + s.waiting
 		default:
@@ -131,8 +131,8 @@ func (s shelf) step(c call, r reply) (bool, shelf) {
 	return false, s
 }
 
-// part answers whether a process is there and cancelled, and what is in hand without it.
-func (s shelf) part(owner, task byte) (cancelled, there bool, rest string) {
+// part answers whether a process is there and canceled, and what is in hand without it.
+func (s shelf) part(owner, task byte) (canceled, there bool, rest string) {
 	for i := 0; i < len(s.inHand); i += 3 {
 		if s.inHand[i] == owner && s.inHand[i+1] == task {
 			return s.inHand[i+2] == '!', true, s.inHand[:i] + s.inHand[i+3:]

@@ -108,9 +108,9 @@ func (f *fleet) sameQueue(s *sight, q *queue) {
 		f.fatalf("in hand of %q: %+v, want %s", q.name, s.inHand[q.name], describe(q.inHand))
 	}
 	waiting, inHand := len(s.waiting[q.name]), len(s.inHand[q.name])
-	if q.accepted != waiting+inHand+q.finished+q.cancelled+q.deleted {
-		f.fatalf("queue %q: accepted %d, but waiting %d + in hand %d + finished %d + cancelled %d + deleted %d",
-			q.name, q.accepted, waiting, inHand, q.finished, q.cancelled, q.deleted)
+	if q.accepted != waiting+inHand+q.finished+q.canceled+q.deleted {
+		f.fatalf("queue %q: accepted %d, but waiting %d + in hand %d + finished %d + canceled %d + deleted %d",
+			q.name, q.accepted, waiting, inHand, q.finished, q.canceled, q.deleted)
 	}
 }
 

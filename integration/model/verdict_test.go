@@ -78,7 +78,7 @@ func TestTheCheckerTellsRightFromWrong(t *testing.T) {
 			sequential(enqueued("a"), took(1, "a", 1), did(cancels, 0, "a", false)),
 			sequential(enqueued("a"), took(1, "a", 1), did(cancels, 0, "a", true)),
 		},
-		"a cancelled task that is stopped does not come back": {
+		"a canceled task that is stopped does not come back": {
 			sequential(enqueued("a"), took(1, "a", 1), did(cancels, 0, "a", false), did(stops, 1, "a", true), saw("", "")),
 			sequential(enqueued("a"), took(1, "a", 1), did(cancels, 0, "a", false), did(stops, 1, "a", true), saw("a", "")),
 		},
@@ -90,7 +90,7 @@ func TestTheCheckerTellsRightFromWrong(t *testing.T) {
 			sequential(enqueued("ab"), took(1, "a", 1), took(2, "b", 2), did(fails, 1, "", false), saw("a", "\x02b ")),
 			sequential(enqueued("ab"), took(1, "a", 1), took(2, "b", 2), did(fails, 1, "", false), saw("ab", "")),
 		},
-		"nor what was cancelled": {
+		"nor what was canceled": {
 			sequential(enqueued("a"), took(1, "a", 1), did(cancels, 0, "a", false), did(fails, 1, "", false), saw("", "")),
 			sequential(enqueued("a"), took(1, "a", 1), did(cancels, 0, "a", false), did(fails, 1, "", false), saw("a", "")),
 		},

@@ -14,7 +14,7 @@ import (
 
 // facts that thousands of sequences have to come to.
 var facts = []string{
-	"a peer returned a task", "a peer dropped a cancelled task", "a peer dropped a task of a deleted queue",
+	"a peer returned a task", "a peer dropped a canceled task", "a peer dropped a task of a deleted queue",
 	"two dead at once on one queue", "a stopped task was dropped", "a finish came too late",
 }
 
@@ -46,7 +46,7 @@ func virtual() world {
 	}
 	return world{
 		url: "redis://embedded/0", namespace: "model", reach: server.DialNet, virtual: true, mortal: true, calm: 500 * time.Millisecond,
-		worker: worqr.WorkerConfig{Takeover: worqr.Strict, Beat: time.Second, Lapse: 3 * time.Second, Sweep: time.Second},
+		worker: worqr.WorkerConfig{Takeover: worqr.TakeoverStrict, Beat: time.Second, Lapse: 3 * time.Second, Sweep: time.Second},
 		now:    time.Now, settle: synctest.Wait, pass: pass,
 		poll: func(within time.Duration, fact func() bool) bool {
 			synctest.Wait()

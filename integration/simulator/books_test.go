@@ -11,13 +11,13 @@ import (
 // books are what became of the tasks of one queue, kept from the answers alone: what Redis holds
 // must agree.
 type books struct {
-	accepted, finished, cancelled, deleted map[string]int
-	marks                                  map[string]int64 // when a task was cancelled last
-	wiped                                  int64            // when the queue was deleted last
-	drawn                                  map[string]int64 // every process that ever was, and its token
-	done                                   map[string]bool  // the finished ones
-	closed                                 map[string]bool  // memberships that were taken out
-	order                                  map[string]place // of tasks that are on their way back
+	accepted, finished, canceled, deleted map[string]int
+	marks                                 map[string]int64 // when a task was canceled last
+	wiped                                 int64            // when the queue was deleted last
+	drawn                                 map[string]int64 // every process that ever was, and its token
+	done                                  map[string]bool  // the finished ones
+	closed                                map[string]bool  // memberships that were taken out
+	order                                 map[string]place // of tasks that are on their way back
 
 	// Of persistent tasks:
 	superseded map[string]bool       // processes whose task another has taken while they offered it
@@ -33,13 +33,13 @@ type place struct {
 
 func newBooks() *books {
 	return &books{
-		accepted: map[string]int{}, finished: map[string]int{}, cancelled: map[string]int{}, deleted: map[string]int{},
+		accepted: map[string]int{}, finished: map[string]int{}, canceled: map[string]int{}, deleted: map[string]int{},
 		marks: map[string]int64{}, drawn: map[string]int64{}, done: map[string]bool{}, closed: map[string]bool{},
 		order: map[string]place{}, superseded: map[string]bool{}, over: map[string]bool{}, kept: map[string]checkpoint{},
 	}
 }
 
-// ended tells whether a task that was taken under this token was cancelled, or deleted with its
+// ended tells whether a task that was taken under this token was canceled, or deleted with its
 // queue.
 func (b *books) ended(task string, token int64) bool {
 	return token <= b.wiped || token <= b.marks[task]
@@ -48,7 +48,7 @@ func (b *books) ended(task string, token int64) bool {
 // drop books a copy that was not put back.
 func (b *books) drop(task string, token int64) {
 	if token <= b.marks[task] {
-		b.cancelled[task]++
+		b.canceled[task]++
 	} else {
 		b.deleted[task]++
 	}
@@ -68,9 +68,9 @@ func (b *books) conserved(q *queueState) error {
 	for task, n := range b.accepted {
 		waitingOrHeld := have[task]
 		delete(have, task)
-		if n != waitingOrHeld+b.finished[task]+b.cancelled[task]+b.deleted[task] {
-			return fmt.Errorf("task %s: %d accepted, but %d waiting or in hand, %d finished, %d cancelled, %d deleted",
-				task, n, waitingOrHeld, b.finished[task], b.cancelled[task], b.deleted[task])
+		if n != waitingOrHeld+b.finished[task]+b.canceled[task]+b.deleted[task] {
+			return fmt.Errorf("task %s: %d accepted, but %d waiting or in hand, %d finished, %d canceled, %d deleted",
+				task, n, waitingOrHeld, b.finished[task], b.canceled[task], b.deleted[task])
 		}
 	}
 	if len(have) > 0 {

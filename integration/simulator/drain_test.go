@@ -103,7 +103,7 @@ func (w *world) workOff(a *actor, k *worker, queue string) {
 	k.close(a, m)
 }
 
-// finally checks that nothing is left: no task that was not finished, cancelled or deleted, and no
+// finally checks that nothing is left: no task that was not finished, canceled or deleted, and no
 // key but the list of queues, the mesh, and tokens and marks that have an end.
 func (w *world) finally() {
 	s := w.state

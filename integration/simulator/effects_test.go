@@ -216,7 +216,7 @@ func (s *step) mark() error {
 			s.books.deleted[t]++
 			n++
 		case task == t:
-			s.books.cancelled[t]++
+			s.books.canceled[t]++
 			n++
 		default:
 			want = append(want, t)

@@ -26,7 +26,7 @@ func (h *holdState) wellFormed(q *queueState, b *books) error {
 		waiting[fp] = true
 		p, held := h.holders[fp]
 		if ends := held && q.ended(task, q.tokenOf(p)); (date >= never) != ends {
-			return fmt.Errorf("task %s is delayed until %d; held by %q, which is cancelled: %v", task, date, p, ends)
+			return fmt.Errorf("task %s is delayed until %d; held by %q, which is canceled: %v", task, date, p, ends)
 		}
 	}
 	if !maps.Equal(waiting, h.unique) {
@@ -101,7 +101,7 @@ func names(h *holdState, fps map[string]bool) []string {
 	return list
 }
 
-// ended tells whether a task that was taken under this token was cancelled since, or deleted with
+// ended tells whether a task that was taken under this token was canceled since, or deleted with
 // its queue.
 func (q *queueState) ended(task string, token int64) bool {
 	return token <= q.marks["*"] || token <= q.marks[fingerprint(task)]

@@ -159,7 +159,7 @@ func (m *member) holdLook(a *actor) {
 	round, marks := looked(r)
 	for mark := range slices.Chunk(marks, 2) {
 		for _, p := range m.inHand {
-			p.cancelled = p.cancelled || p.token <= integer(mark[1]) && mark[0] == fingerprint(p.task)
+			p.canceled = p.canceled || p.token <= integer(mark[1]) && mark[0] == fingerprint(p.task)
 		}
 	}
 	if len(round) > 0 {

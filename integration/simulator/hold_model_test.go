@@ -102,7 +102,7 @@ func (e *expectedHold) promote() error {
 		delete(e.delayed, task)
 	}
 	if last >= never {
-		return fmt.Errorf("a task whose cancelled process goes on is promoted: %v", due)
+		return fmt.Errorf("a task whose canceled process goes on is promoted: %v", due)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ var reduced = []struct {
 		do("offer", "a.1", "1", w.token("a.1.1"))
 		w.settleNow("a.1.1", "finish")
 	}},
-	{"a task is cancelled before it is offered: nobody else gets it", func(w *world, do func(string, ...string) reply) {
+	{"a task is canceled before it is offered: nobody else gets it", func(w *world, do func(string, ...string) reply) {
 		do("cancel", "t", do("newest").words[0])
 		do("offer", "a.1", "1", w.token("a.1.1"))
 	}},

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// never is the date of a task that was added again, and waits until its cancelled process ends.
+// never is the date of a task that was added again, and waits until its canceled process ends.
 const never = 9e15
 
 // holdState is what a queue of persistent tasks has besides. By fingerprint, where nothing is said.

@@ -103,7 +103,7 @@ func (m *member) look(a *actor) {
 	m.seen = max(m.seen, integer(r.words[2]))
 	for mark := range slices.Chunk(r.words[3:], 2) {
 		for _, p := range m.inHand {
-			p.cancelled = p.cancelled || p.token <= integer(mark[1]) && mark[0] == fingerprint(p.task)
+			p.canceled = p.canceled || p.token <= integer(mark[1]) && mark[0] == fingerprint(p.task)
 		}
 	}
 	settling := 0
@@ -174,7 +174,7 @@ func (k *worker) batch() (*member, []*handled) {
 			if k.w.persistent {
 				p.asked = p.ending(k.w)
 			}
-			if p.cancelled && k.w.chance(0.5) {
+			if p.canceled && k.w.chance(0.5) {
 				p.asked = "cancel"
 			}
 			if p.asked != "" {

@@ -225,11 +225,11 @@ func (s *step) settle() error {
 			s.books.drop(p.task, token)
 		case s.books.ended(p.task, token):
 			if told != "dropped" {
-				return fmt.Errorf("process %s was cancelled, and is put back: %s", p.id, told)
+				return fmt.Errorf("process %s was canceled, and is put back: %s", p.id, told)
 			}
 			s.books.drop(p.task, token)
 		case told != "done":
-			return fmt.Errorf("process %s was not cancelled: %s", p.id, told)
+			return fmt.Errorf("process %s was not canceled: %s", p.id, told)
 		case outcome == "front":
 			want, back = append(want, p.task), back+1
 		default:

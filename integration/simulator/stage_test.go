@@ -55,7 +55,7 @@ type span struct{ least, most int }
 // quick has short times, so that a case takes seconds.
 func quick() worqr.WorkerConfig {
 	return worqr.WorkerConfig{
-		Takeover: worqr.Strict, Beat: 150 * time.Millisecond, Lapse: 600 * time.Millisecond, Sweep: 100 * time.Millisecond, Grace: 200 * time.Millisecond,
+		Takeover: worqr.TakeoverStrict, Beat: 150 * time.Millisecond, Lapse: 600 * time.Millisecond, Sweep: 100 * time.Millisecond, Grace: 200 * time.Millisecond,
 	}
 }
 

@@ -44,10 +44,10 @@ type member struct {
 // handled is a process as its worker knows it.
 type handled struct {
 	process
-	number    int64
-	asked     string
-	unsure    bool
-	cancelled bool
+	number   int64
+	asked    string
+	unsure   bool
+	canceled bool
 
 	// Of a persistent task:
 	moves   bool   // it is offered to others

@@ -8,8 +8,8 @@ var (
 	deleteScript = Named("delete")
 )
 
-// Cancelled is what a cancel found.
-type Cancelled struct {
+// Canceled is what a cancel found.
+type Canceled struct {
 	Waiting int // copies that waited and were removed
 	Mark    int64
 	Named   bool // all copies in hand are named, and holders were told; else see Held and Tell
@@ -23,12 +23,12 @@ type Copy struct {
 }
 
 // Cancel ends every copy of a task that there is.
-func (q Queue) Cancel(ctx context.Context, task []byte, ticket int64) (Cancelled, error) {
+func (q Queue) Cancel(ctx context.Context, task []byte, ticket int64) (Canceled, error) {
 	reply, err := q.ask(ctx, cancelScript, stored(task), ticket)
 	return decoded(reply, err, decodeCancel)
 }
 
-func decodeCancel(reply any) (c Cancelled, err error) {
+func decodeCancel(reply any) (c Canceled, err error) {
 	a := listOf("cancel", reply, 3)
 	c.Waiting, c.Mark, c.Named = a.count(), a.integer(), a.flag()
 	for range a.rows(2) {

@@ -66,7 +66,7 @@ var decoders = map[string]decoder{
 	"decodeTasks":   {"LRANGE", "*2 $a $b", true, rowed(decodeTasks, func(tasks [][]byte) int { return len(tasks) })},
 	"decodePresent": {"present", "*3 $0 $a $b", true, rowed(decodePresent, func(p Page) int { return len(p.Tasks) })},
 	"decodeLook":    {"look", "*5 $1 $2 $9 $f $9", false, rowed(decodeLook, func(l Looked) int { return len(l.Marks) })},
-	"decodeCancel":  {"cancel", "*5 $1 $9 $1 $w1.1.1 $8", false, rowed(decodeCancel, func(c Cancelled) int { return len(c.Copies) })},
+	"decodeCancel":  {"cancel", "*5 $1 $9 $1 $w1.1.1 $8", false, rowed(decodeCancel, func(c Canceled) int { return len(c.Copies) })},
 	"decodeAudit":   {"audit", "*7 $0 $1 $2 $0 $w1.1 $member $4", false, rowed(decodeAudit, func(a Audit) int { return len(a.Members) })},
 	"decodeHeld":    {"held", "*4 $ $w1.1.1 $8 $task", false, rowed(decodeHeld, func(h Held) int { return len(h.Rows) })},
 	"decodeTake": {"take", "*6 $0 $MORE $1_8_2_7_90_1 $a $b $c", false,

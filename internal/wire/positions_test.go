@@ -35,7 +35,7 @@ func TestAnswersStandWhereTheScriptsPutThem(t *testing.T) {
 	read("reclaim", "*4 $8 $3 $0 $1", Reclaimed{Returned: 8, Dropped: 3, Fenced: true}, boxed(decodeReclaim))
 	read("enqueue", "*2 $3 $1", Enqueued{Waiting: 3, Note: true}, boxed(DecodeEnqueue))
 	read("add", "*3 $3 $1 $2", Added{Waiting: 3, Note: true, Added: 2}, boxed(decodeAdd))
-	read("cancel", "*5 $4 $9 $1 $w1.1.1 $8", Cancelled{Waiting: 4, Mark: 9, Named: true, Copies: []Copy{{"w1.1.1", 8}}}, boxed(decodeCancel))
+	read("cancel", "*5 $4 $9 $1 $w1.1.1 $8", Canceled{Waiting: 4, Mark: 9, Named: true, Copies: []Copy{{"w1.1.1", 8}}}, boxed(decodeCancel))
 	read("delete", "*2 $3 $9", Deleted{Waiting: 3, Mark: 9}, boxed(decodeDelete))
 	read("trim", "*2 $0 $1", true, boxed(decodeTrim))
 	read("audit", "*10 $9 $1 $2 $7 $w1.1 $member $4 $w2.1 $returning $5", Audit{

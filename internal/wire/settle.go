@@ -17,7 +17,7 @@ type Outcome string
 // What may be asked for.
 const (
 	Finish Outcome = "finish"
-	Cancel Outcome = "cancel" // removed as its task was cancelled: nobody hears that it was finished
+	Cancel Outcome = "cancel" // removed as its task was canceled: nobody hears that it was finished
 	Front  Outcome = "front"
 	Back   Outcome = "back"
 
