@@ -3,11 +3,8 @@
 // outside witness sees of them. Each test names the scenario that it covers.
 //
 // Nothing is mocked. The other processes are this test binary itself, see child_test.go. The faults
-// on the way to Redis come from internal/redistest.
-//
-// What measures the machine, or needs one that is idle, is not parallel, and so runs first: the
-// parts of TestInTime, the costs at Redis, a great death, the storm. All others wait far more than
-// they compute, and run beside each other.
+// on the way to Redis come from internal/redistest. Only TestInTime asserts times: no test runs
+// beside it.
 //
 // WORQR_LONG=1 makes the storm last a minute instead of 20 s. WORQR_SEED repeats what was drawn at
 // random.

@@ -18,11 +18,10 @@ import (
 //
 // By default with short leases, for 20 s; with WORQR_LONG with the worker's defaults, for 60 s, and
 // 30 s of cut beats.
-func testAFlappingHostIsNotBlamed(t *testing.T) {
+func TestAFlappingHostIsNotBlamed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it flaps for 20 s")
 	}
-	t.Parallel()
 	f := flapping{timing: brisk, lapse: brisk.Lapse, stopped: 20 * time.Second, cut: 10 * time.Second}
 	if os.Getenv("WORQR_LONG") != "" {
 		f = flapping{timing: timing{Beat: time.Second}, lapse: lapse, stopped: 60 * time.Second, cut: 30 * time.Second}

@@ -13,8 +13,8 @@ import (
 )
 
 // Four processes with the worker's defaults hold tasks and work on others besides, while the server
-// fails in one way or another.
-func testHoldsWhileTheServerFails(t *testing.T) {
+// fails in one way or another. No other tests run beside these: they are about time.
+func TestHoldsWhileTheServerFails(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for lapses")
 	}

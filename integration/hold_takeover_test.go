@@ -15,7 +15,7 @@ import (
 // beat, and replaced: 3 where takeover is Strict and 6 where it is Fast, 20 with WORQR_LONG. Then
 // two are stopped. From SIGKILL to held again, and from the return of the old handler to the start
 // of the new one at most so much time passes, and no two ever hold one task.
-func testHoldsAreTakenOver(t *testing.T) {
+func TestHoldsAreTakenOver(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}

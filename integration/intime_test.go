@@ -18,23 +18,14 @@ const (
 	slack    = 500 * time.Millisecond
 )
 
-// TestInTime checks what is promised in time. No other test runs beside it: a judge whose replies
-// are slow is in doubt, and takes its time then, as it should. Parts that leave the machine idle
-// run beside one other.
+// TestInTime checks what is promised in time, with the worker's defaults. No other test runs beside
+// it: a judge whose replies are slow is in doubt, and takes its time then, as it should.
 func TestInTime(t *testing.T) {
 	t.Run("from SIGKILL to running", func(t *testing.T) {
 		t.Run("Strict", func(t *testing.T) { testFromKillToRunning(t, worqr.TakeoverStrict, lapse+interval+slack) })
 		t.Run("Fast", func(t *testing.T) { testFromKillToRunning(t, worqr.TakeoverFast, time.Second) })
 	})
 	t.Run("most of a mesh dies", testMostOfAMeshDies)
-	t.Run("holds", func(t *testing.T) {
-		t.Run("a flapping host is not blamed", testAFlappingHostIsNotBlamed)
-		t.Run("one after the other", func(t *testing.T) {
-			t.Parallel() // with the flapping host, which needs a twentieth of the machine
-			t.Run("they are taken over", testHoldsAreTakenOver)
-			t.Run("the server fails", testHoldsWhileTheServerFails)
-		})
-	})
 }
 
 // defaults starts a daemon with the worker's defaults, which brisk must not replace. Only its end
@@ -52,7 +43,6 @@ func (f *field) defaults(t testing.TB, s setup) *daemon {
 // That holds for judges without doubt: one that was in doubt, which shows in what it sends, was so
 // as the machine stalled.
 func testFromKillToRunning(t *testing.T, takeover worqr.Takeover, most time.Duration) {
-	t.Parallel()
 	watchMachine(t, 3).inTime(t, func(t *testing.T) (func(int) []string, bool) {
 		took, doubts := killTwenty(t, takeover)
 		t.Logf("from SIGKILL to running on a peer, with %d looks in doubt: %v", doubts, took)
