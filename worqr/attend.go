@@ -15,7 +15,7 @@ import (
 // no news of its end is missed: a ping now and then keeps it from being forgotten on the way.
 const lazyPing = time.Minute
 
-// wantsFast tells whether any queue of this worker is taken over Fast, and whether any such has
+// wantsFast reports whether any queue of this worker is taken over Fast, and whether any such has
 // persistent tasks.
 func (w *Worker) wantsFast() (wanted, held bool) {
 	wanted = len(w.cfg.Queues) == 0 && w.cfg.queue("").fast() // then queues are served that were not configured

@@ -58,7 +58,7 @@ func (b *bare) enqueue(tasks ...string) {
 	b.run("enqueue", redis.Args{}.AddFlat(tasks)...)
 }
 
-// waiting answers the tasks, the front first.
+// waiting returns the tasks, the front first.
 func (b *bare) waiting() []string {
 	b.Helper()
 	list, err := redis.Strings(b.do("LRANGE", b.key("tasks"), 0, -1), nil)
@@ -108,7 +108,7 @@ func (b *bare) integer(s string) int64 {
 	return n
 }
 
-// settle sends one packed argument, and answers the words.
+// settle sends one packed argument, and returns the words.
 func (b *bare) settle(named ...string) []string {
 	b.Helper()
 	words, err := redis.String(b.run("settle", "W.1", strings.Join(named, " ")), nil)
@@ -192,7 +192,7 @@ func listen(t testing.TB, server *redistest.Server, subscribe func(redis.PubSubC
 	return e
 }
 
-// heard answers all that was told of finished processes until now.
+// heard returns all that was told of finished processes until now.
 func (e *ear) heard(b *bare) (told []string) {
 	b.Helper()
 	b.do("PUBLISH", b.channel(), "marker")

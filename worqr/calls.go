@@ -12,7 +12,7 @@ import (
 
 // calls calls the hooks, each time on another goroutine: a hook that panics or calls runtime.Goexit
 // ends nothing else. It counts those that have not returned. What comes in lists is told in lists,
-// so that one goroutine tells all of it.
+// so that one goroutine calls the hooks for all of it.
 type calls struct {
 	hooks Hooks
 	log   zerolog.Logger

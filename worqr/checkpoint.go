@@ -48,7 +48,7 @@ func (p *Process) Checkpoint(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// lostNow tells whether the process is settled, or may be another worker's. One that moves may
+// lostNow reports whether the process is settled, or may be another worker's. One that moves may
 // still write.
 func (p *Process) lostNow() bool {
 	_ = p.Context().Err() // reads the clocks

@@ -23,7 +23,7 @@ type commander struct {
 }
 
 // Eval runs a script, and runs it again when no answer came: a copy has no further effect. A script
-// that may run only once is not sent twice; its error is ErrUnknown then. repeated tells that a
+// that may run only once is not sent twice; its error is ErrUnknown then. repeated reports that a
 // copy before the one that was answered may have run.
 func (c commander) Eval(ctx context.Context, s *wire.Script, words []any) (reply any, repeated bool, err error) {
 	if c.open.Err() != nil {
@@ -53,8 +53,8 @@ func (c commander) do(ctx context.Context, patient bool, name string, words []an
 	return c.pipe.Try(ctx, name, words...)
 }
 
-// try sends until there is an answer. send tells with an error whether the server may have run the
-// command.
+// try sends until there is an answer. send reports with an error whether the server may have run
+// the command.
 func (c commander) try(ctx context.Context, once bool, send func(last bool) (any, bool, error)) (reply any, unknown bool, err error) {
 	var last error
 	for i, pause := range pauses {

@@ -11,7 +11,7 @@ import (
 	"github.com/worqr/worqr-go/internal/wire"
 )
 
-// Queue says how a worker serves a queue.
+// Queue configures how a worker serves a queue.
 type Queue struct {
 	Handler Handler // required
 	// Limit is how many handlers run at once; 0 means 1, and no limit where tasks are persistent.
@@ -24,7 +24,7 @@ type Queue struct {
 	// doubling to 30 s; ErrDone and Process.Finish end the task. A queue is persistent for all
 	// workers or for none. See docs/persistent.md.
 	Persistent bool
-	// Takeover says what lets peers take over the queue's tasks when this worker dies. The zero
+	// Takeover is what lets peers take over the queue's tasks when this worker dies. The zero
 	// value: what the worker's says.
 	Takeover Takeover
 	Hold     Hold // how persistent tasks are held

@@ -108,9 +108,9 @@ func (m *membership) dispatch(ctx context.Context) {
 	}
 }
 
-// takeAlong says whether the dispatcher is about to take, and so to settle in the same command what
-// handlers have finished. When it is not, the settler does that: the flag is down before the outbox
-// is seen to, so nothing falls between.
+// takeAlong sets whether the dispatcher is about to take, and so to settle in the same command
+// what handlers have finished. When it is not, the settler does that: the flag is down before the
+// outbox is seen to, so nothing falls between.
 func (m *membership) takeAlong(along bool) {
 	along = along && m.settlesAlong()
 	m.along.Store(along)
@@ -204,8 +204,8 @@ func (m *membership) returned(p *Process, s *slot, err error) {
 	_ = sleep(w.serving, pause) // ends early when the worker stops
 }
 
-// lost tells of a cause after which a process may be another worker's: nothing is done with it any
-// more.
+// lost reports whether it is a cause after which a process may be another worker's: nothing is done
+// with it any more.
 func lost(cause error) bool {
 	return errors.Is(cause, ErrLapsed) || errors.Is(cause, ErrFenced) || errors.Is(cause, ErrGone)
 }

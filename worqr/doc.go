@@ -14,12 +14,12 @@
 // # Promises
 //
 //   - A task that was accepted is never lost by the mesh (Redis's own durability aside).
-//   - One-shot tasks are delivered at least once; at any instant at most one worker owns a process; Finish answers true
-//     to exactly one caller for each delivered task.
-//   - A persistent task has at most one holder: a holder stops itself before any peer may take over, and every process
-//     carries a fencing token that only rises, for what lies outside Redis.
-//   - Tasks are raw bytes, stored unwrapped; pub/sub only wakes: the truth is re-read after every (re)subscribe and on a
-//     slow poll.
+//   - One-shot tasks are delivered at least once; at any instant at most one worker owns a process;
+//     Finish returns true to exactly one caller for each delivered task.
+//   - A persistent task has at most one holder: a holder stops itself before any peer may take
+//     over, and every process carries a fencing token that only rises, for what lies outside Redis.
+//   - Tasks are raw bytes, stored unwrapped; pub/sub only wakes: the truth is re-read after every
+//     (re)subscribe and on a slow poll.
 //
 // # What is not promised
 //
@@ -45,7 +45,7 @@
 // share its tasks out by Capacity: the tasks that wait by the take itself, and what one holds above
 // its share is handed over, the old handler having returned before the new one begins. A handler
 // that returns gives the task back with a delay; ErrDone or Finish ends it. Mesh.Reconcile makes
-// the tasks of a queue equal to a list, Mesh.Locate tells who holds one.
+// the tasks of a queue equal to a list, Mesh.Locate returns who holds one.
 //
 // # Takeover
 //
@@ -62,7 +62,7 @@
 // A one-shot task goes on when that connection is lost, as it may run twice anyway. If it cannot be
 // restored within 300 ms a peer may run the task too, until the first worker hears of it: within a
 // second, by looks every 250 ms, or by the end of its lease. Process.Valid is false from the first
-// instant, and Finish answers true to one of them only. Takeover: Strict rules it out.
+// instant, and Finish returns true to one of them only. Takeover: Strict rules it out.
 //
 // # Two levels
 //

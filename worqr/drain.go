@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// Drain gives up all persistent tasks, at a pace that ends before Grace or ctx does, and takes none
-// any more; the worker stays registered, and goes on with its one-shot tasks, over lapses. It
-// returns when the handlers have returned and the tasks are free for others. StopWork and StartWork
-// take it back for a queue.
+// Drain hands all persistent tasks back, at a pace that ends before Grace or ctx does, and takes
+// none any more. The worker stays registered, and goes on with its one-shot tasks, over lapses.
+// Drain returns when the handlers have returned and the tasks are free for others. StopWork and
+// StartWork take it back for a queue.
+//
 // Errors: ErrNotStarted, ErrClosed, what the connection answered, and ErrStopping for handlers that
 // have not returned: the worker keeps these tasks until they do.
 func (w *Worker) Drain(ctx context.Context) error {

@@ -54,7 +54,7 @@ func (m *Mesh) Enqueue(ctx context.Context, queue string, tasks ...[]byte) error
 // and when the sequence ends, so a sequence that waits holds back what it gave before. Its slices
 // are copied: it may use a buffer again.
 //
-// It answers how many tasks were stored. Each step is stored all or none, as by Enqueue. What
+// It returns how many tasks were stored. Each step is stored all or none, as by Enqueue. What
 // stopped it half-way is a BatchError: of the step after the accepted ones nothing is stored, or
 // with ErrUnknown all or none. An empty sequence is no error.
 //
@@ -138,7 +138,7 @@ func (m *Mesh) push(ctx context.Context, queue string, tasks [][]byte) error {
 	return err
 }
 
-// lane finds the lane of a queue, or makes it. noted tells that this client has put the queue into
+// lane finds the lane of a queue, or makes it. noted is that this client has put the queue into
 // the list of queues.
 func (m *Mesh) lane(ctx context.Context, queue string) (l *lane, noted bool, err error) {
 	m.mu.Lock()
@@ -177,7 +177,7 @@ func (m *Mesh) setNoted(l *lane, noted bool) {
 	l.noted = noted
 }
 
-// persistent tells whether the queue was last met as one of persistent tasks.
+// persistent reports whether the queue was last met as one of persistent tasks.
 func (m *Mesh) persistent(l *lane) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -60,7 +60,7 @@ var (
 	errOvertaken = fmt.Errorf("%w: a StopWork of the queue came meanwhile", ErrStopping)
 )
 
-// failed says which operation on what has failed. Sentinels lose their prefix inside, so it stands
+// failed names which operation on what has failed. Sentinels lose their prefix inside, so it stands
 // once.
 func failed(err error, format string, args ...any) error {
 	return &opError{fmt.Sprintf(format, args...), err}
@@ -77,7 +77,7 @@ func (e *opError) Error() string {
 
 func (e *opError) Unwrap() error { return e.err }
 
-// BatchError tells how far an Enqueue of more than one chunk came: the first Accepted tasks are
+// BatchError reports how far an Enqueue of more than one chunk came: the first Accepted tasks are
 // stored. Of the rest nothing is, unless Err is ErrUnknown: then one chunk of up to 500 may be.
 type BatchError struct {
 	Accepted int
@@ -88,5 +88,5 @@ func (e *BatchError) Error() string {
 	return fmt.Sprintf("%v (%d tasks were accepted before)", e.Err, e.Accepted)
 }
 
-// Unwrap answers what stopped the batch.
+// Unwrap returns what stopped the batch.
 func (e *BatchError) Unwrap() error { return e.Err }

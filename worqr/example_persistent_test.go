@@ -109,7 +109,7 @@ func ExampleMesh_Locate() {
 	// camera 2 is not there: true
 }
 
-// Drain gives up what a worker holds, so that others can hold it before the worker ends.
+// Drain hands back what a worker holds, so that others can hold it before the worker ends.
 func ExampleWorker_Drain() {
 	mesh, end := worqrtest.Open()
 	defer end()

@@ -19,7 +19,7 @@ func NewPacer(quick bool) *Pacer {
 
 func (p *Pacer) May() bool { return p.may(p.st) }
 
-// Took answers whether a pause follows.
+// Took returns whether a pause follows.
 func (p *Pacer) Took(n int, dry, may bool) bool {
 	p.took(n, dry, may)
 	return p.paused

@@ -42,7 +42,7 @@ func receive[T any](t testing.TB, what string, c <-chan T) T {
 	}
 }
 
-// ended waits for the end of a process's context and answers why it ended.
+// ended waits for the end of a process's context and returns why it ended.
 func ended(t testing.TB, ctx context.Context) error {
 	t.Helper()
 	receive(t, "the end of the process context", ctx.Done())

@@ -88,7 +88,7 @@ func TestSlotsAreFreeAfterFailures(t *testing.T) {
 	}
 }
 
-// virtual gives a mesh on the embedded server, in the time of a synctest bubble. Its end is the
+// virtual returns a mesh on the embedded server, in the time of a synctest bubble. Its end is the
 // test's to call.
 func virtual(t testing.TB) (m *worqr.Mesh, end func()) {
 	t.Helper()
@@ -219,7 +219,7 @@ func TestFinishIsRetriedWhileTheSlotIsFree(t *testing.T) {
 	}
 }
 
-// settles answers whether a command settles: settle, or a take that settles before.
+// settles returns whether a command settles: settle, or a take that settles before.
 func settles(c redistest.Command) bool {
 	const plain = 10 // words of a take that does not
 	return scriptOf(c) == "settle" || scriptOf(c) == "take" && len(c.Args) > plain

@@ -21,7 +21,7 @@ func (m *membership) claimRound() time.Duration {
 	return max(time.Millisecond, m.life.w.cfg.Beat*4/5)
 }
 
-// planRound computes from a snapshot of a queue who has to give up how much, and tells them. What
+// planRound computes from a snapshot of a queue who has to give up how much, and informs them. What
 // falls to whom is not planned: hold_take.lua sees to that.
 func (m *membership) planRound(ctx context.Context, round *wire.Round, waiting int) {
 	if err := m.plan(ctx, round, waiting); err != nil && ctx.Err() == nil && !m.ended() {

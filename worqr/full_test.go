@@ -14,7 +14,7 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// limited gives a server that evicts nothing.
+// limited returns a server that evicts nothing.
 func limited(t testing.TB) (*redistest.Server, redis.Conn) {
 	t.Helper()
 	server := redistest.Own(t, "--maxmemory", "32mb", "--maxmemory-policy", "noeviction")

@@ -19,13 +19,13 @@ import (
 // detector and neighbours are allowed for: what is tested is the fact, not the time.
 const soon = 60 * time.Second
 
-// open gives a mesh on the shared server, in a namespace of its own.
+// open returns a mesh on the shared server, in a namespace of its own.
 func open(t testing.TB) *worqr.Mesh {
 	t.Helper()
 	return openAt(t, redistest.Shared(t).URL(), worqr.Config{Namespace: redistest.Namespace(t)})
 }
 
-// openAt gives a mesh on any server, closed at the end of the test.
+// openAt returns a mesh on any server, closed at the end of the test.
 func openAt(t testing.TB, url string, cfg worqr.Config) *worqr.Mesh {
 	t.Helper()
 	if cfg.Namespace == "" {
@@ -53,7 +53,7 @@ func quick() worqr.WorkerConfig {
 	}
 }
 
-// start gives a started worker that serves these queues by Take.
+// start returns a started worker that serves these queues by Take.
 func start(t testing.TB, m *worqr.Mesh, cfg worqr.WorkerConfig, queues ...string) *worqr.Worker {
 	t.Helper()
 	w, err := m.NewWorker(cfg)
@@ -71,7 +71,7 @@ func start(t testing.TB, m *worqr.Mesh, cfg worqr.WorkerConfig, queues ...string
 	return w
 }
 
-// run gives a worker in Run, and a function that ends it and answers what Run did. The test's end
+// run returns a worker in Run, and a function that ends it and returns what Run did. The test's end
 // ends it too.
 func run(t testing.TB, m *worqr.Mesh, cfg worqr.WorkerConfig) (w *worqr.Worker, stop func() error) {
 	t.Helper()
@@ -125,7 +125,7 @@ func finish(t testing.TB, p *worqr.Process) {
 	}
 }
 
-// waiting answers the tasks of a queue as text, the front first.
+// waiting returns the tasks of a queue as text, the front first.
 func waiting(t testing.TB, m *worqr.Mesh, queue string) []string {
 	t.Helper()
 	tasks, err := m.Tasks(t.Context(), queue, 0, 100_000)
@@ -139,7 +139,7 @@ func waiting(t testing.TB, m *worqr.Mesh, queue string) []string {
 	return list
 }
 
-// held answers what is in hand as "worker:task", the oldest take first.
+// held returns what is in hand as "worker:task", the oldest take first.
 func held(t testing.TB, m *worqr.Mesh, queue string) []string {
 	t.Helper()
 	processes, err := m.Processes(t.Context(), queue)

@@ -31,7 +31,7 @@ func (h *held) Err() error {
 	return nil
 }
 
-// context answers the context inside.
+// context returns the context inside.
 func (p *Process) context() context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,7 +48,7 @@ func (p *Process) context() context.Context {
 	return p.ctx
 }
 
-// ended answers why the context has ended, nil while it has not.
+// ended returns why the context has ended, nil while it has not.
 func (p *Process) ended() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

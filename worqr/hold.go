@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Hold says how the tasks of a persistent queue are held. The zero value works. Workers of one
-// queue have the same, but for StartRate; during a rollout the one that plans a round decides.
+// Hold configures how the tasks of a persistent queue are held. The zero value works. Workers of
+// one queue have the same, but for StartRate; during a rollout the one that plans a round decides.
 type Hold struct {
 	// MakeBeforeBreak: who receives a task that moves begins before its holder ends, and the holder
 	// ends when Process.Ready was called, or a Lapse later. For what may run twice for a moment.

@@ -23,7 +23,7 @@ type Hooks struct {
 // Outcome is what became of the task of a process that was in a worker's hands.
 type Outcome string
 
-// The outcomes. What a stop puts back in one step is told as OutcomeReturned, and dropped there when
+// The outcomes. What a stop puts back in one step is OutcomeReturned, also what is dropped there as
 // it was canceled.
 const (
 	OutcomeDone     Outcome = "done"     // finished, by Process.Finish or its handler's return, and removed

@@ -108,7 +108,7 @@ func (m *membership) undone() outcome {
 	return front
 }
 
-// weight is the part of a queue of persistent tasks that falls to this membership when it is opened.
+// weight is the part of a persistent queue that falls to this membership when it is opened.
 func (m *membership) weight() int {
 	if m.station.isDrained() {
 		return 0

@@ -50,7 +50,7 @@ type entry struct {
 }
 
 // send stores tasks, at most as many as one command may have. fresh asks the caller to note the
-// queue again. sent tells with an error whether they may have been stored.
+// queue again. sent reports with an error whether they may have been stored.
 func (l *lane) send(ctx context.Context, tasks [][]byte) (fresh, sent bool, err error) {
 	if ctx.Err() != nil {
 		return false, false, context.Cause(ctx)
@@ -115,7 +115,7 @@ func (p *parcel) Command() (string, []any, int) {
 	return p.batch.Name, p.batch.Args, p.callers
 }
 
-// Answered tells all callers.
+// Answered informs all callers.
 func (p *parcel) Answered(reply any, sent bool, err error) {
 	if p.batch.Again(err) {
 		p.lane.cmd.post(p)

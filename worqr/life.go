@@ -139,7 +139,7 @@ func (w *Worker) join(ctx context.Context) error {
 	return nil
 }
 
-// info is what the list of workers tells of this one.
+// info is what the list of workers shows of this one.
 func (w *Worker) info() wire.Info {
 	host, _ := os.Hostname() // "" when the system does not know it
 	info := wire.Info{Host: host, PID: os.Getpid(), Capacity: w.cfg.Capacity, Labels: w.cfg.Labels}
@@ -203,7 +203,7 @@ func (l *life) lapse(cause error) {
 	l.w.change()
 }
 
-// lapsed answers true once for each incarnation.
+// lapsed returns true once for each incarnation.
 func (w *Worker) lapsed(l *life) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

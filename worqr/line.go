@@ -50,7 +50,7 @@ func (l *line) Eval(ctx context.Context, s *wire.Script, words []any) (reply any
 	return reply, false, why
 }
 
-// close gives the connection up: now, or when the command that is under way has ended.
+// close drops the connection: now, or when the command that is under way has ended.
 func (l *line) close() {
 	l.closed.Store(true)
 	l.tidy()

@@ -8,7 +8,7 @@ import (
 )
 
 // look asks Redis what this membership has missed: that it was fenced, cancels, takes whose answer
-// was lost, tasks that wait. It answers how many wait.
+// was lost, tasks that wait. It returns how many wait.
 func (m *membership) look(ctx context.Context) (waiting int, err error) {
 	if err := m.have(ctx); err != nil {
 		return 0, err

@@ -173,7 +173,7 @@ func (m *membership) still(ctx context.Context) bool {
 	return true
 }
 
-// ended tells whether nothing can be taken or settled any more.
+// ended reports whether nothing can be taken or settled any more.
 func (m *membership) ended() bool { return m.ctx.Err() != nil }
 
 // signal raises a flag: a level, not an edge.

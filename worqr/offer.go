@@ -16,10 +16,10 @@ type offered struct {
 	taken time.Time // when it was first seen in other hands
 }
 
-// Ready tells that what this persistent task is about runs here, so that its holder before, if it
-// goes on meanwhile, may stop. Where nothing moved that way it does nothing. Errors: ErrGone when
-// the task is not this process's; else what the connection answered: the holder before then stops a
-// Lapse after the take.
+// Ready announces that what this persistent task is about runs here, so that its holder before, if
+// it goes on meanwhile, may stop. Where nothing moved that way it does nothing. Errors: ErrGone
+// when the task is not this process's; else what the connection answered: the holder before then
+// stops a Lapse after the take.
 func (p *Process) Ready(ctx context.Context) error {
 	if p.of.station.hold == nil || !p.of.station.hold.cfg.MakeBeforeBreak || p.past.Why != ReasonRebalance {
 		return nil
@@ -46,7 +46,7 @@ func (m *membership) offer(p *Process) {
 	m.mu.Unlock()
 }
 
-// moving tells whether a hold is offered.
+// moving reports whether a hold is offered.
 func (m *membership) moving(p *Process) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

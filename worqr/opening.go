@@ -180,7 +180,7 @@ func (l *life) behind() []*membership {
 	return slices.Clone(l.rest)
 }
 
-// closeRest tries again what could not be closed. It answers whether all of it is.
+// closeRest tries again what could not be closed. It reports whether all of it is.
 func (l *life) closeRest(ctx context.Context) bool {
 	l.mu.Lock()
 	rest := l.rest

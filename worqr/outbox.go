@@ -15,7 +15,7 @@ type outbox struct {
 
 func newOutbox() *outbox { return &outbox{filled: make(chan struct{}, 1)} }
 
-// add takes a process in, or answers why not.
+// add takes a process in, or returns why not.
 func (o *outbox) add(p *Process) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -26,7 +26,7 @@ func (o *outbox) add(p *Process) error {
 	return nil
 }
 
-// restore gives what was not answered to the settler, or answers why nothing is accepted any more.
+// restore hands what was not answered to the settler, or returns why nothing is accepted any more.
 func (o *outbox) restore(batch []*Process) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -65,7 +65,7 @@ func chunk(list *[]*Process) []*Process {
 	return batch
 }
 
-// close refuses what comes from now on, for this reason, and answers what was not taken out.
+// close refuses what comes from now on, for this reason, and returns what was not taken out.
 func (o *outbox) close(why error) []*Process {
 	o.mu.Lock()
 	defer o.mu.Unlock()

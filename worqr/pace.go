@@ -19,7 +19,7 @@ type pacer struct {
 	calm   time.Time // no pause before this
 }
 
-// may tells whether a pause may follow the next take.
+// may reports whether a pause may follow the next take.
 func (c *pacer) may(st *station) bool {
 	return st.quick.Load() >= quickRow && time.Since(c.calm) > 0
 }
@@ -33,7 +33,7 @@ func (c *pacer) took(n int, dry, may bool) {
 	c.paused = may && dry && n > 0 && !missed
 }
 
-// rest waits out a pause, and answers false when there is nothing to take for any more.
+// rest waits out a pause, and returns false when there is nothing to take for any more.
 func (m *membership) rest(ctx context.Context, timer *time.Timer) bool {
 	m.takeAlong(false)
 	timer.Reset(paceStep)

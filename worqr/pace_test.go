@@ -10,9 +10,9 @@ import (
 )
 
 // Tasks that one caller enqueues one after the other, with handlers that return at once, are taken
-// several at a time: without pauses each task costs a take. A stream with a gap in it shows nothing:
-// a pause of a millisecond that falls into it brings less than two tasks, and ends the pauses for a
-// second. On a busy machine most streams have one.
+// several at a time: without pauses each task costs a take. A stream with a gap in it shows
+// nothing: a pause of a millisecond that falls into it brings less than two tasks, and ends the
+// pauses for a second. On a busy machine most streams have one.
 func TestAStreamIsTakenSeveralAtATime(t *testing.T) {
 	t.Parallel()
 	const warm, streams, tasks, calm = 100, 30, 200, time.Second

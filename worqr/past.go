@@ -20,5 +20,5 @@ type Past struct {
 	Checkpoint []byte // the last one that was written, nil for none
 }
 
-// Past answers what was before this hold.
+// Past returns what was before this hold.
 func (p *Process) Past() Past { return p.past }

@@ -11,7 +11,7 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// registered tells whether a worker is in the mesh and alive.
+// registered reports whether a worker is in the mesh and alive.
 func (f *fleet) registered(w *worqr.Worker) bool {
 	f.t.Helper()
 	workers, err := f.mesh.Workers(context.Background())

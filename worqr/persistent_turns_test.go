@@ -47,7 +47,7 @@ func (f *fleet) leave(t *turn, cause error) {
 	}
 }
 
-// chosen answers the turns that a function chooses, in the order of their beginnings.
+// chosen returns the turns that a function chooses, in the order of their beginnings.
 func (f *fleet) chosen(choose func(*turn) bool) []turn {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -75,7 +75,7 @@ func (f *fleet) endedBy(cause error) []turn {
 	return f.chosen(func(t *turn) bool { return t.over && errors.Is(t.cause, cause) })
 }
 
-// holds answers what a worker holds now, sorted, or with "" what all do.
+// holds returns what a worker holds now, sorted, or with "" what all do.
 func (f *fleet) holds(name string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -189,7 +189,7 @@ func (f *fleet) String() string {
 	return text.String()
 }
 
-// logTurns says what became of a task.
+// logTurns logs what became of a task.
 func (f *fleet) logTurns(task string) {
 	f.t.Helper()
 	for _, turn := range f.history(task) {

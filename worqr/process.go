@@ -70,8 +70,8 @@ const (
 // It moves on with each heartbeat; after the end it is the instant of the end.
 func (p *Process) Deadline() time.Time { return p.of.life.lease.Deadline() }
 
-// Valid tells whether the process is this worker's to work on now. It reads the clocks itself: ask
-// it before each effect outside. Where takeover is Fast it also asks the kernel whether the
+// Valid reports whether the process is this worker's to work on now. It reads the clocks itself:
+// ask it before each effect outside. Where takeover is Fast it also asks the kernel whether the
 // presence connection stands: false while it does not, true again when it is restored in time.
 func (p *Process) Valid() bool {
 	return p.Context().Err() == nil && (!p.of.heeds.Load() || p.of.life.line.Up())
@@ -90,20 +90,20 @@ func (p *Process) Token() int64 { return p.token }
 // Task is what was enqueued. The slice is the caller's.
 func (p *Process) Task() []byte { return p.task }
 
-// Context ends when the process is no longer this worker's to work on. context.Cause tells why:
+// Context ends when the process is no longer this worker's to work on. context.Cause returns why:
 // ErrCanceled, ErrStopping, ErrHandover, ErrLapsed, ErrFenced, ErrGone, or ErrSettled. Its Err
 // reads the clock, so it is right also when no timer has had its turn, as after a SIGSTOP: ask it
 // before each effect outside.
 func (p *Process) Context() context.Context { return (*held)(p) }
 
-// Finish removes the process: its task is done. It answers true to exactly one caller for each
+// Finish removes the process: its task is done. It returns true to exactly one caller for each
 // delivered task, and false when it was settled before, here or by the process's next owner.
 //
 // Errors, all with false: ErrLapsed, ErrFenced, and ErrStopping when the worker has put it back:
 // the process is no longer this worker's, and was not finished by it.
 // ErrUnknown: no answer came before ctx ended, or before the worker lapsed; what ended the worker
 // is then told in the text alone. ErrWrongType, or what else the server refused it with. After
-// these two it is sent again in the background, and a later call of Finish answers what became of
+// these two it is sent again in the background, and a later call of Finish returns what became of
 // it.
 func (p *Process) Finish(ctx context.Context) (bool, error) {
 	_, asked := p.ask(finish)
@@ -150,7 +150,7 @@ func (p *Process) putBack(ctx context.Context, where outcome) error {
 	return nil
 }
 
-// ask has the outcome sent, unless one was asked for before. It answers whether this call did, and
+// ask has the outcome sent, unless one was asked for before. It reports whether this call did, and
 // the outcome that counts.
 func (p *Process) ask(o outcome) (first bool, asked outcome) {
 	if first, asked = p.claim(o); first {
@@ -182,7 +182,7 @@ func (p *Process) claim(o outcome) (first bool, asked outcome) {
 	return first, p.outcome
 }
 
-// asked answers the outcome that was asked for, or "".
+// asked returns the outcome that was asked for, or "".
 func (p *Process) asked() outcome {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,7 +234,7 @@ func (p *Process) await(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrUnknown, cause)
 }
 
-// refused tells who waits that the server refuses, for now.
+// refused informs who waits that the server refuses, for now.
 func (p *Process) refused(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -120,7 +120,7 @@ func (w *Worker) eachMembership(ctx context.Context, id string, do func(place) e
 }
 
 // reclaim takes one membership out of a queue and puts its processes back, in small steps with
-// pauses, so that others have Redis in between. It answers how many went back, in steps of others,
+// pauses, so that others have Redis in between. It returns how many went back, in steps of others,
 // and in the help of takers, more may; and whether any of it was done here.
 func (m *Mesh) reclaim(ctx context.Context, queue, membership string, f fate) (returned int, mine bool, err error) {
 	calls := m.wire.Queue(queue)

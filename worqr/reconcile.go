@@ -85,7 +85,7 @@ func (m *Mesh) reconcile(ctx context.Context, queue string, desired [][]byte, wa
 	return err
 }
 
-// dropOthers cancels what is present and not wanted, and answers how much that was.
+// dropOthers cancels what is present and not wanted, and returns how much that was.
 func dropOthers(ctx context.Context, calls wire.Hold, generation string, wanted map[string]bool) (dropped int, err error) {
 	extra := map[string]bool{} // a page may name a task twice
 	for cursor := "0"; ; {

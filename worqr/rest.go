@@ -38,7 +38,7 @@ func (l *life) follow(old *life) {
 	}
 }
 
-// beginRest says from when on queues are opened.
+// beginRest decides from when on queues are opened.
 func (l *life) beginRest() {
 	rest := restAfter(l.lapses, l.w.cfg.Lapse)
 	if l.opens = time.Now().Add(rest); rest > 0 {

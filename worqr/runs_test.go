@@ -98,7 +98,7 @@ func TestTheRunsOfASettle(t *testing.T) {
 	}
 }
 
-// meant answers what a listener is told by these words, and the numbers that have ended.
+// meant returns what a listener is told by these words, and the numbers that have ended.
 func (b *bare) meant(runs, words []string, all []drawn) (told, ended []string) {
 	b.Helper()
 	for run := range slices.Chunk(strings.Fields(strings.Join(runs, " ")), 4) {

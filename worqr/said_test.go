@@ -36,7 +36,7 @@ func TestDoneEventsAreHeardInFull(t *testing.T) {
 	}
 }
 
-// finishes has n tasks taken and finished in one batch, as one run or as so many, and answers what
+// finishes has n tasks taken and finished in one batch, as one run or as so many, and returns what
 // a listener is told.
 func (b *bare) finishes(n int, run bool) (told []string) {
 	b.Helper()

@@ -12,7 +12,7 @@ import (
 	"github.com/worqr/worqr-go/worqr"
 )
 
-// reusing gives n tasks of so many bytes at least, all in one buffer.
+// reusing returns n tasks of so many bytes at least, all in one buffer.
 func reusing(n, size int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var buffer []byte

@@ -55,7 +55,7 @@ func (m *membership) settler(ctx context.Context) {
 	}
 }
 
-// settle sends one batch and answers whether it was answered.
+// settle sends one batch and reports whether a reply came.
 func (m *membership) settle(batch []*Process) bool {
 	if m.station.hold != nil {
 		if err := m.keepCheckpoints(m.ctx, batch); err != nil {
@@ -107,7 +107,7 @@ func (m *membership) settledAlong(batch []*Process, repeated bool, words wire.Ou
 	return err
 }
 
-// settled tells what became of a batch, if it was answered.
+// settled enters what became of a batch, if a reply came.
 func (m *membership) settled(batch []*Process, repeated bool, words wire.Outcomes, err error) error {
 	if err == nil && words.Len() != len(batch) {
 		err = fmt.Errorf("%w: an answer that cannot be read: %d outcomes for %d processes", ErrUnknown, words.Len(), len(batch))
@@ -150,7 +150,7 @@ func (m *membership) returnedAll() {
 	}
 }
 
-// finished takes a process out of the books and tells what became of it.
+// finished takes a process out of the books and settles what became of it.
 func (m *membership) finished(result outcome, err error, p *Process) {
 	m.forget(p)
 	p.conclude(result, err)

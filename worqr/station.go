@@ -73,7 +73,7 @@ func (st *station) alone(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// room answers for how many tasks there is room, up to a chunk: in slots, and ahead of them when
+// room returns for how many tasks there is room, up to a chunk: in slots, and ahead of them when
 // half of that is empty.
 func (st *station) room() int {
 	st.mu.Lock()

@@ -123,7 +123,7 @@ func (w *Worker) lastCall() (context.Context, context.CancelFunc) {
 	return fresh(max(w.cfg.Margin, 100*time.Millisecond))
 }
 
-// overstayed waits a moment for the handlers, whose contexts have all ended, and tells of those
+// overstayed waits a moment for the handlers, whose contexts have all ended, and reports those
 // that do not return.
 func (w *Worker) overstayed() error {
 	waiting := make(chan struct{})

@@ -8,7 +8,7 @@ import (
 )
 
 // admit waits until a hold may be started: after a death not all that its worker held starts at
-// once. It answers nil also when the hold ends meanwhile.
+// once. It returns nil also when the hold ends meanwhile.
 func (k *keeping) admit(ctx context.Context, p *Process) error {
 	if k.cfg.StartRate > 0 {
 		_ = sleep(ctx, time.Until(k.turn()))

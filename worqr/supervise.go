@@ -127,7 +127,7 @@ func (w *Worker) examine(ctx context.Context, at wire.Turn) error {
 	return tidy()
 }
 
-// orphans answers which members have no owner: on their way back already; of a worker that does not
+// orphans returns which members have no owner: on their way back already; of a worker that does not
 // serve this queue, as far as its workmap says, which is read afterwards and always has the queue
 // before the queue has the member; or not the newest membership of their worker.
 func (w *Worker) orphans(ctx context.Context, queue string, members []wire.Member) ([]string, error) {

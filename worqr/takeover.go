@@ -7,7 +7,7 @@ import (
 	"github.com/worqr/worqr-go/internal/wire"
 )
 
-// Takeover says what lets a peer take over the tasks of a worker that died. Where nothing else is
+// Takeover is what lets a peer take over the tasks of a worker that died. Where nothing else is
 // said, it is Fast for one-shot tasks, which are delivered at least once anyway, and Strict for
 // persistent ones.
 type Takeover int
@@ -25,7 +25,7 @@ func (t Takeover) check() error {
 	return nil
 }
 
-// fast tells whether peers may take over from a worker that is not present.
+// fast reports whether peers may take over from a worker that is not present.
 func (q Queue) fast() bool { return q.Takeover == TakeoverFast || q.Takeover == 0 && !q.Persistent }
 
 // queue is how a queue is served, also one that was not configured.

@@ -21,7 +21,7 @@ const (
 	ioTimeout      = 5 * time.Second
 )
 
-// dialer answers a function that dials the server of a URL, and the database in it. No part of the
+// dialer returns a function that dials the server of a URL, and the database in it. No part of the
 // URL but scheme, host and path goes into an error: the rest may be a secret.
 func dialer(raw string) (func(context.Context) (redis.Conn, error), int, error) {
 	refuse := func(why string) (func(context.Context) (redis.Conn, error), int, error) {
@@ -96,7 +96,7 @@ func dialer(raw string) (func(context.Context) (redis.Conn, error), int, error) 
 	}, db, nil
 }
 
-// bounded gives a dial that knows no context an end: a beat that hangs in it would cost the worker
+// bounded sets a dial that knows no context an end: a beat that hangs in it would cost the worker
 // its lease. What is dialled after the end is closed.
 func bounded(dial func() (redis.Conn, error)) func(context.Context) (redis.Conn, error) {
 	type dialled struct {

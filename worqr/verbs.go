@@ -26,7 +26,7 @@ type Canceled struct {
 // lost and asked for again.
 //
 // Cost: removing waiting copies takes about 10 ms per million waiting tasks, in one step.
-// Errors: ErrInvalid, ErrUnknown, ErrWrongType, ErrClosed. With an error, Canceled tells what is
+// Errors: ErrInvalid, ErrUnknown, ErrWrongType, ErrClosed. With an error, Canceled has what is
 // known.
 func (m *Mesh) Cancel(ctx context.Context, queue string, task []byte) (Canceled, error) {
 	var c Canceled
@@ -60,7 +60,7 @@ func (m *Mesh) canceled(ctx context.Context, queue string, task []byte, ticket i
 	return c, nil
 }
 
-// DeleteQueue removes the tasks that wait in a queue and answers how many (0 when the answer was
+// DeleteQueue removes the tasks that wait in a queue and returns how many (0 when the answer was
 // lost and asked for again). What is in hand goes on, and does not come back when it is stopped or
 // its worker dies. A new Enqueue makes the queue again.
 // Errors: ErrInvalid, ErrUnknown, ErrWrongType, ErrClosed.
@@ -90,7 +90,7 @@ func (m *Mesh) unlist(ctx context.Context, queue string) error {
 	return tidy()
 }
 
-// inspect reads who is in a queue, and answers what tidies it then: cancel marks that concern
+// inspect reads who is in a queue, and returns what tidies it then: cancel marks that concern
 // nobody go, and so does the queue from the list when it is empty and unserved, unless a queue was
 // noted or served since notes was read.
 func (m *Mesh) inspect(ctx context.Context, queue, notes string) (r roll, tidy func() error, err error) {

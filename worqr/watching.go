@@ -77,9 +77,9 @@ func (l *life) watching(ctx context.Context) {
 	}
 }
 
-// noted tells of which workers this one may believe that the server counted them before. When Redis
-// was restarted all of them come back one after the other, the judge among them: it has to see each
-// one first, or those that are late would seem gone.
+// noted returns of which workers this one may believe that the server counted them before. When
+// Redis was restarted all of them come back one after the other, the judge among them: it has to
+// see each one first, or those that are late would seem gone.
 func (l *life) noted(rows []wire.Present) []presence.Row {
 	restored := l.restored.Load()
 	appeared := restored == nil || time.Since(*restored) > l.w.cfg.Lapse
@@ -91,7 +91,7 @@ func (l *life) noted(rows []wire.Present) []presence.Row {
 }
 
 // rescue takes over from workers that are not present any more what may be taken over Fast, and
-// answers from whom all of it is. All are fenced first, so that what they held of one queue comes
+// returns from whom all of it is. All are fenced first, so that what they held of one queue comes
 // back in one order.
 func (w *Worker) rescue(ctx context.Context, dead []presence.Suspect) (taken []string) {
 	fenced := map[string][]place{}
@@ -160,7 +160,7 @@ func (r *rescuers) begin(dead []presence.Suspect, rescue func([]presence.Suspect
 	})
 }
 
-// done answers from whom all has been taken over since it was last asked.
+// done returns from whom all has been taken over since it was last asked.
 func (r *rescuers) done() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

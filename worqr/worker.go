@@ -91,7 +91,7 @@ func (w *Worker) ID() string {
 	return ""
 }
 
-// Alive tells whether the worker may trust that what it holds is its own.
+// Alive reports whether the worker may trust that what it holds is its own.
 func (w *Worker) Alive() bool {
 	l := w.current()
 	return l != nil && l.ctx.Err() == nil && l.lease.Valid()
@@ -146,7 +146,7 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// Process answers what this worker has in hand under an id, or nil.
+// Process returns what this worker has in hand under an id, or nil.
 func (w *Worker) Process(id string) *Process {
 	w.mu.Lock()
 	stations := slices.Collect(maps.Values(w.stations))
@@ -214,7 +214,7 @@ func (w *Worker) refuse(err error) {
 	w.hooks.error(err)
 }
 
-// change tells those who wait that something is different now.
+// change wakes those who wait that something is different now.
 func (w *Worker) change() {
 	w.mu.Lock()
 	close(w.changed)
@@ -223,7 +223,7 @@ func (w *Worker) change() {
 	signal(w.poke)
 }
 
-// tellWaiting tells the queue's callbacks that tasks wait of which no word may have come.
+// tellWaiting calls the queue's callbacks that tasks wait of which no word may have come.
 func (w *Worker) tellWaiting(st *station, waiting int) {
 	w.mu.Lock()
 	callbacks := w.callbacks[st.name]

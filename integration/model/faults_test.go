@@ -79,7 +79,7 @@ func (f *fleet) fence(s step) {
 	f.until(soon, h.name+" has opened the queue again", func() bool { return f.eye.member(q, h.life) != "" })
 }
 
-// member answers a life's membership of a queue, or "".
+// member returns a life's membership of a queue, or "".
 func (e *eye) member(q *queue, l *life) string {
 	for _, m := range e.ask([]any{"HKEYS", e.queue(q.name) + ":workers"})[0] {
 		if strings.HasPrefix(m, l.id+".") {

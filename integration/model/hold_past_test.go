@@ -151,7 +151,7 @@ func fastOne(before, t *turn, within time.Duration) int {
 // healthy is how long a hold lasts that has no failures behind it.
 const healthy = time.Minute
 
-// waited says whether what came back by a return has waited too short for that.
+// waited reports whether what came back by a return has waited too short for that.
 func (c *crew) waited(tale *tale, before, t *turn) string {
 	if !before.ended.IsZero() && before.ended.Sub(before.began) > healthy {
 		tale.fails = 0

@@ -48,7 +48,7 @@ type settled struct {
 
 func (h *host) running() bool { return h.life != nil && !h.gone }
 
-// told answers what the hook was told of a process.
+// told returns what the hook was told of a process.
 func (h *handle) told() []settled {
 	h.host.mu.Lock()
 	defer h.host.mu.Unlock()
@@ -215,7 +215,7 @@ func (f *fleet) lost() error {
 	return nil
 }
 
-// same tells whether an error is what the model says, by its sentinel.
+// same reports whether an error is what the model says, by its sentinel.
 func same(got, want error) bool {
 	if want == nil || got == nil {
 		return got == want

@@ -34,7 +34,7 @@ func setUp() {
 // chunk is how many sequences one subtest runs; subtests run in parallel.
 const chunk = 50
 
-// chunks answers how many subtests it takes to run n sequences: one when the seed is given, as all
+// chunks returns how many subtests it takes to run n sequences: one when the seed is given, as all
 // would do the same.
 func chunks(n int) int {
 	if os.Getenv("WORQR_SEED") != "" {

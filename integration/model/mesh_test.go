@@ -154,7 +154,7 @@ func (p *process) putBack(where string) {
 	}
 }
 
-// dropped tells whether the task is not to come back, and enters it in the books then.
+// dropped reports whether the task is not to come back, and enters it in the books then.
 func (p *process) dropped() bool {
 	switch {
 	case p.canceled:
@@ -228,7 +228,7 @@ func (m *mesh) lapse(l *life, died time.Time) {
 	}
 }
 
-// cancel ends every copy of a task. It answers how many waited, and who holds one.
+// cancel ends every copy of a task. It returns how many waited, and who holds one.
 func (q *queue) cancel(task string) (waiting int, running []*process) {
 	before := len(q.waiting)
 	q.waiting = slices.DeleteFunc(slices.Clone(q.waiting), func(t string) bool { return t == task })

@@ -44,7 +44,7 @@ func (n *network) arm(f fault) {
 	n.trap = f
 }
 
-// spring answers the trap, which is gone then.
+// spring returns the trap, which is gone then.
 func (n *network) spring() fault {
 	n.mu.Lock()
 	defer n.mu.Unlock()

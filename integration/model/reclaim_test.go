@@ -49,7 +49,7 @@ func (m *mesh) reclaim(dead []*life, found map[string][]string, seen *tally) err
 	return nil
 }
 
-// interleaved tells whether got is a merge of the parts, each in its own order.
+// interleaved reports whether got is a merge of the parts, each in its own order.
 func interleaved(got []string, parts [][]string) bool {
 	failed := map[string]bool{}
 	var match func(at []int, n int) bool

@@ -84,7 +84,7 @@ func (r *recorder) owner(id string) byte {
 	return r.owners[id]
 }
 
-// fresh answers n new tasks, a byte each, as which they are stored too.
+// fresh returns n new tasks, a byte each, as which they are stored too.
 func (r *recorder) fresh(n int) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -237,7 +237,7 @@ func (c *client) settle(ctx context.Context) {
 	}
 }
 
-// asked tells whether anybody has asked for something else than a finish.
+// asked reports whether anybody has asked for something else than a finish.
 func (r *recorder) asked(h *holding) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -131,7 +131,7 @@ func (s shelf) step(c call, r reply) (bool, shelf) {
 	return false, s
 }
 
-// part answers whether a process is there and canceled, and what is in hand without it.
+// part returns whether a process is there and canceled, and what is in hand without it.
 func (s shelf) part(owner, task byte) (canceled, there bool, rest string) {
 	for i := 0; i < len(s.inHand); i += 3 {
 		if s.inHand[i] == owner && s.inHand[i+1] == task {

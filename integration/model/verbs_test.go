@@ -72,7 +72,7 @@ func (f *fleet) take(s step) {
 	}
 }
 
-// takeBy takes for one worker and answers the handle, nil when there was nothing to take.
+// takeBy takes for one worker and returns the handle, nil when there was nothing to take.
 func (f *fleet) takeBy(h *host, q *queue) *handle {
 	f.did("%s takes from %q", h.name, q.name)
 	ctx, cancel := f.within()

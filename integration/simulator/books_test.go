@@ -39,7 +39,7 @@ func newBooks() *books {
 	}
 }
 
-// ended tells whether a task that was taken under this token was canceled, or deleted with its
+// ended reports whether a task that was taken under this token was canceled, or deleted with its
 // queue.
 func (b *books) ended(task string, token int64) bool {
 	return token <= b.wiped || token <= b.marks[task]
@@ -151,7 +151,7 @@ func (q *queueState) wellFormed() error {
 	return nil
 }
 
-// equal tells whether nothing has changed.
+// equal reports whether nothing has changed.
 func (q *queueState) equal(o *queueState) bool {
 	return q == o || q.token == o.token && q.closed == o.closed && slices.Equal(q.tasks, o.tasks) && maps.Equal(q.members, o.members) &&
 		maps.Equal(q.returning, o.returning) && maps.Equal(q.idle, o.idle) && maps.Equal(q.marks, o.marks) &&

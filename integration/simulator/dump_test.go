@@ -2,7 +2,7 @@ package simulator
 
 import "strings"
 
-// dump answers every key of the database that fits a pattern, with its value where that matters, in
+// dump returns every key of the database that fits a pattern, with its value where that matters, in
 // one string for the mesh and one for each queue. Strings, as they are quick to write, to read, and
 // to compare: most commands change one of them at the most.
 const dump = `local call, match, concat = redis.call, string.match, table.concat
@@ -35,8 +35,8 @@ end
 for i = 1, 3 do out[i] = concat(out[i], '\30') end
 return out`
 
-// everything is the pattern of all keys, and meshSlot and queueSlot those of the two slots. A script
-// works in one of them: what is in the other is read with every fourth.
+// everything is the pattern of all keys, and meshSlot and queueSlot those of the two slots. A
+// script works in one of them: what is in the other is read with every fourth.
 const everything, meshSlot, queueSlot = "*", "{*", namespace + ":*"
 
 // newState reads what dump answered. A part that is as before is taken over: states never change.

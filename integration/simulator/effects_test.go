@@ -26,7 +26,7 @@ type process struct {
 	task  string
 }
 
-// minus answers the processes of a that are not in b, the newest token first.
+// minus returns the processes of a that are not in b, the newest token first.
 func minus(a, b *queueState) []process {
 	var list []process
 	for _, held := range a.held {

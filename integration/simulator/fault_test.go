@@ -111,7 +111,7 @@ func (b *boundary) intercept(c redistest.Command) redistest.Action {
 	return b.fault.action
 }
 
-// counts tells whether a command is one of the operation. The caller holds mu.
+// counts reports whether a command is one of the operation. The caller holds mu.
 func (b *boundary) counts(name string) bool { return b.armed && !b.ignored[name] }
 
 // arm begins to count the commands, and disarm ends it.

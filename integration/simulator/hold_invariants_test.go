@@ -101,7 +101,7 @@ func names(h *holdState, fps map[string]bool) []string {
 	return list
 }
 
-// ended tells whether a task that was taken under this token was canceled since, or deleted with
+// ended reports whether a task that was taken under this token was canceled since, or deleted with
 // its queue.
 func (q *queueState) ended(task string, token int64) bool {
 	return token <= q.marks["*"] || token <= q.marks[fingerprint(task)]

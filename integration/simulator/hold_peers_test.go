@@ -96,7 +96,7 @@ func (w *world) watches(a *actor) {
 	}
 }
 
-// near tells whether two dates differ by no more than an answer may take.
+// near reports whether two dates differ by no more than an answer may take.
 func near(a, b string) bool {
 	d := integer(a) - integer(b)
 	return d >= -5000 && d <= 5000

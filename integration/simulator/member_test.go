@@ -185,7 +185,7 @@ func (k *worker) batch() (*member, []*handled) {
 	return m, batch
 }
 
-// settle sends a batch and answers whether it was answered.
+// settle sends a batch and reports whether it was answered.
 func (m *member) settle(a *actor, batch []*handled) bool {
 	meant := settling{}
 	for _, p := range batch {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// putback checks what went back from returning memberships, the newest first, and answers the list
+// putback checks what went back from returning memberships, the newest first, and returns the list
 // that should wait now.
 func (s *step) putback(budget int, fenced string) (want []string, back, dropped int, err error) {
 	gone := minus(s.before, s.after)

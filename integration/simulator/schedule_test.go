@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// schedule runs one schedule from its seed to the end, and answers what went wrong.
+// schedule runs one schedule from its seed to the end, and returns what went wrong.
 func (w *world) schedule() (err error) {
 	defer func() {
 		for _, a := range slices.Clone(w.actors) {

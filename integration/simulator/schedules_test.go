@@ -117,7 +117,7 @@ func listen(t *testing.T, s *redistest.Server) {
 	})
 }
 
-// seeds answers the first seed and how many schedules to run.
+// seeds returns the first seed and how many schedules to run.
 func seeds(t *testing.T, count int) (uint64, int) {
 	if s := os.Getenv("WORQR_SEED"); s != "" {
 		seed, err := strconv.ParseUint(s, 10, 64)

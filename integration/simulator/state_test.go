@@ -133,7 +133,7 @@ func score(s string) (int64, error) {
 	return int64(f), err
 }
 
-// task answers what a process holds.
+// task returns what a process holds.
 func (q *queueState) task(process string) string {
 	if t := q.tasksOf[process]; len(t) == 1 {
 		return t[0]
@@ -141,7 +141,7 @@ func (q *queueState) task(process string) string {
 	return ""
 }
 
-// tokenOf answers under which token a process is in hand, 0 when it is not.
+// tokenOf returns under which token a process is in hand, 0 when it is not.
 func (q *queueState) tokenOf(process string) int64 {
 	for _, h := range q.held[membershipOf(process)] {
 		if h.process == process {

@@ -62,7 +62,7 @@ func (w *witness) add(ns, task string) {
 	w.done[ns][task]++
 }
 
-// of answers how often each task of a namespace was finished.
+// of returns how often each task of a namespace was finished.
 func (w *witness) of(ns string) map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -83,7 +83,7 @@ func newWorld(s *server, seed uint64, persistent bool) *world {
 
 func (w *world) chance(p float64) bool { return w.rng.Float64() < p }
 
-// pick answers one of a list at random.
+// pick returns one of a list at random.
 func pick[T any](w *world, list []T) T { return list[w.rng.IntN(len(list))] }
 
 // fail ends the schedule.

@@ -21,7 +21,6 @@ import (
 var notYetClean = []string{
 	"integration/model",
 	"integration/simulator",
-	"worqr",
 }
 
 const (

@@ -169,7 +169,7 @@ func integerIn(v any) (int64, bool) {
 	return 0, false
 }
 
-// The answers that are one element.
+// The returns that are one element.
 
 func decodeText(of string, reply any) (string, error) {
 	s, ok := textIn(reply)

@@ -1,6 +1,6 @@
 // Package wire is all that this module knows of what goes between a client and Redis: the scripts,
 // the names of keys and channels, the commands, the words of refusals, and where in a reply what
-// stands. docs/protocol.md tells the same to clients in other languages.
+// stands. docs/protocol.md says the same to clients in other languages.
 //
 // The scripts lie in lua. The folder of a script says what it needs:
 //

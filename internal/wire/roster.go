@@ -12,7 +12,7 @@ var rosterScript = Named("roster")
 // label begins the fields of info that are labels.
 const label = "label:"
 
-// Info is what a worker tells of itself.
+// Info is what a worker writes of itself.
 type Info struct {
 	Host          string
 	PID, Capacity int
