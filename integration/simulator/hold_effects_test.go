@@ -182,8 +182,7 @@ func (s *step) holdDelete(e *expectedHold) error {
 	}
 	for fp := range e.unique {
 		if e.holders[fp] == "" {
-			delete(e.present, fp)
-			delete(s.books.kept, fp)
+			e.forget(fp)
 		}
 	}
 	e.tasks = nil
@@ -201,7 +200,8 @@ func (s *step) drop(e *expectedHold) error {
 		if found {
 			e.stopWaiting(task)
 		}
-		if p := e.holders[fp]; p != "" && !s.before.ended(task, s.before.tokenOf(p)) {
+		// The mark of a deleted queue ends no process.
+		if p := e.holders[fp]; p != "" && s.before.marks[fp] < s.before.tokenOf(p) {
 			found = true
 			if s.after.marks[fp] <= s.before.token {
 				return fmt.Errorf("task %s is held by %s and got no mark", task, p)

@@ -123,8 +123,11 @@ type fate struct {
 // letgo ends a process that was in hand, and returns what the script has to answer.
 func (e *expectedHold) letgo(p process, f fate) (string, error) {
 	fp := fingerprint(p.task)
-	if e.holders[fp] != p.id {
-		return "done", nil // another one has the task, or had it last
+	if e.holders[fp] != p.id { // another one has the task, or had it last
+		if f.why == "finish" {
+			return "gone", nil
+		}
+		return "done", nil
 	}
 	delete(e.offers, fp)
 	delete(e.holders, fp)

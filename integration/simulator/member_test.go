@@ -207,6 +207,9 @@ func (m *member) settle(a *actor, batch []*handled) bool {
 	for i, p := range batch {
 		delete(m.inHand, p.number)
 		told := words[i]
+		if told == "gone" && m.worker.w.persistent && p.asked == "finish" && !m.worker.w.books[m.queue].done[p.id] {
+			continue // the task has another holder by now
+		}
 		if told == "gone" && !p.unsure {
 			m.worker.w.fail("process %s is gone, and %s never settled it before", p.id, m.id)
 		}
