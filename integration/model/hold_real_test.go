@@ -15,7 +15,7 @@ import (
 //
 // scenario 97, 98, 100, 105
 func TestHoldsOnRedis(t *testing.T) {
-	n := wanted(t, "WORQR_MODEL_REAL_HOLD_SEQUENCES", 50)
+	n := asked(t, "WORQR_MODEL_REAL_HOLD_SEQUENCES", 50)
 	redistest.Shared(t)
 	seen := newTally()
 	t.Cleanup(func() {

@@ -19,7 +19,7 @@ var holdFacts = []string{
 //
 // scenario 97, 98, 100, 105
 func TestHoldsInVirtualTime(t *testing.T) {
-	n := wanted(t, "WORQR_MODEL_HOLD_SEQUENCES", holdSequences)
+	n := asked(t, "WORQR_MODEL_HOLD_SEQUENCES", holdSequences)
 	seen := newTally()
 	t.Cleanup(func() { seen.want(t, n >= holdSequences, holdFacts...) })
 	for i := range chunks(n) {
