@@ -41,7 +41,7 @@ func (c *crew) list(s step) {
 	}
 }
 
-// sameLocation compares what Locate tells of a task.
+// sameLocation compares what Locate returns with what is known.
 func (c *crew) sameLocation(q *roll, s *stock, task string, at worqr.Location, err error) {
 	w := q.tasks[task]
 	if w == nil {

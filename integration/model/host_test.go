@@ -135,7 +135,7 @@ func (f *fleet) register(h *host) {
 }
 
 // die cuts the network of a host for good. What a dead process does no more ends here too, in the
-// background: without a network it tells nobody.
+// background: without a network nobody hears of it.
 func (f *fleet) die(h *host) {
 	h.net.set(refusing)
 	h.gone = true
